@@ -1,0 +1,258 @@
+"""The manifest of a checkpoint: which step owns which state, and what may change.
+
+Spark numbers stateful operators by position. A checkpoint of headrace holds a
+manifest that names them, and a pipeline is compared with it before any query
+starts: a change that would mix up or lose state is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.run.folder import Folder
+
+FORMAT = 1
+FILE = "headrace/manifest.json"
+
+
+@dataclass(frozen=True)
+class StepState:
+    """What the state of one stateful step looks like."""
+
+    layer: int
+    program: int
+    groups: int
+    spread: int
+    codec: int
+    kind: str
+    window: Mapping[str, Any]
+    key: Mapping[str, Any]
+    aggregates: Mapping[str, Mapping[str, Any]]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """What a source of the checkpoint reads."""
+
+    index: int
+    topic: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The contract between a checkpoint and the pipelines that may run on it."""
+
+    pipeline: str
+    partitions: int
+    checkpoint: str = field(default_factory=lambda: str(uuid.uuid4()))
+    next_program: int = 1
+    sources: Mapping[str, SourceState] = field(default_factory=dict)
+    steps: Mapping[str, StepState] = field(default_factory=dict)
+    finished: bool = False
+    format: int = FORMAT
+
+    def text(self) -> str:
+        """Return the manifest as it is written."""
+        return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A stateful step as the pipeline declares it now, with its place in the user's file."""
+
+    name: str
+    where: str
+    layer: int
+    kind: str
+    window: Mapping[str, Any]
+    key: Mapping[str, Any]
+    aggregates: Mapping[str, Mapping[str, Any]]
+    sources: tuple[str, ...]
+
+
+def read(folder: Folder) -> Manifest | None:
+    """Read the manifest of a checkpoint; None when the checkpoint is new."""
+    text = folder.read(FILE)
+    if text is None:
+        if folder.names("offsets"):
+            raise CheckpointError(
+                "the checkpoint has epochs but no manifest, so nobody can say whose state it holds",
+                cure="restore headrace/manifest.json, or start a new history with `headrace reset`",
+            )
+        return None
+    values = json.loads(text)
+    if values["format"] > FORMAT:
+        raise CheckpointError(
+            f"the checkpoint has format {values['format']}, this version of headrace reads up to {FORMAT}",
+            cure="run it with the newer headrace that wrote it",
+        )
+    values["sources"] = {name: SourceState(**source) for name, source in values["sources"].items()}
+    values["steps"] = {
+        name: StepState(**{**step, "sources": tuple(step["sources"])}) for name, step in values["steps"].items()
+    }
+    return Manifest(**values)
+
+
+def write(folder: Folder, manifest: Manifest) -> None:
+    """Write the manifest whole."""
+    folder.write(FILE, manifest.text())
+
+
+def settle(  # noqa: PLR0913 - the facts of a start, each of its own kind
+    manifest: Manifest | None,
+    pipeline: str,
+    sources: Mapping[str, str],
+    steps: Iterable[Wanted],
+    *,
+    partitions: int,
+    groups: int,
+    codec: int,
+) -> Manifest:
+    """Return the manifest that the pipeline runs under, or refuse the change by name."""
+    wanted = {step.name: step for step in steps}
+    if manifest is None:
+        manifest = Manifest(pipeline, partitions)
+    else:
+        _same_pipeline(manifest, pipeline)
+        _steps_still_there(manifest, wanted)
+        _layers_unchanged(manifest, wanted)
+    known = _sources(manifest, sources)
+    next_program = manifest.next_program
+    settled: dict[str, StepState] = {}
+    for name, step in wanted.items():
+        old = manifest.steps.get(name)
+        if old is not None:
+            _compatible(step, old)
+            if codec < old.codec:
+                raise CheckpointError(
+                    f"the state of step {name!r} was written by a newer headrace (codec {old.codec})",
+                    where=step.where,
+                    cure="run it with the headrace that wrote it",
+                )
+            settled[name] = replace(old, aggregates=_slots(step, old), sources=step.sources)
+        else:
+            settled[name] = StepState(
+                step.layer,
+                next_program,
+                groups,
+                manifest.partitions,
+                codec,
+                step.kind,
+                step.window,
+                step.key,
+                {name: {**each, "slot": slot} for slot, (name, each) in enumerate(step.aggregates.items())},
+                step.sources,
+            )
+            next_program += 1
+    return replace(manifest, sources=known, steps=settled, next_program=next_program)
+
+
+def _same_pipeline(manifest: Manifest, pipeline: str) -> None:
+    if manifest.pipeline != pipeline:
+        raise CheckpointError(
+            f"the checkpoint belongs to pipeline {manifest.pipeline!r}, not to {pipeline!r}",
+            cure="give the pipeline its old name back, or another checkpoint folder",
+        )
+    if manifest.finished:
+        raise CheckpointError(
+            f"the checkpoint of {pipeline!r} is finished: it was drained, and its windows are closed for good",
+            cure=f"start a new history: headrace reset FILE (pipeline {pipeline!r})",
+        )
+
+
+def _steps_still_there(manifest: Manifest, wanted: Mapping[str, Wanted]) -> None:
+    gone = [name for name in manifest.steps if name not in wanted]
+    if not gone:
+        return
+    new = [step for step in wanted.values() if step.name not in manifest.steps]
+    alike = [
+        step
+        for step in new
+        if step.window == manifest.steps[gone[0]].window and step.key == manifest.steps[gone[0]].key
+    ]
+    if alike:
+        raise CheckpointError(
+            f"step {gone[0]!r} is gone and step {alike[0].name!r} looks like it: "
+            "a step's name is the name of its state, and a renamed step would start empty",
+            where=alike[0].where,
+            cure=f"call it {gone[0]!r} again, or start a new history: headrace reset",
+        )
+    raise CheckpointError(
+        f"step {gone[0]!r} has state in the checkpoint but is not in the pipeline",
+        cure="put the step back, or start a new history: headrace reset",
+    )
+
+
+def _layers_unchanged(manifest: Manifest, wanted: Mapping[str, Wanted]) -> None:
+    old = {step.layer for step in manifest.steps.values()}
+    for step in wanted.values():
+        if step.layer not in old:
+            raise CheckpointError(
+                f"step {step.name!r} needs a stateful layer that the checkpoint does not have "
+                f"(it has {len(old)}): Spark cannot add one to a history",
+                where=step.where,
+                cure="start a new history: headrace reset",
+            )
+
+
+def _sources(manifest: Manifest, sources: Mapping[str, str]) -> dict[str, SourceState]:
+    for name, source in manifest.sources.items():
+        if name not in sources:
+            raise CheckpointError(
+                f"source {name!r} (topic {source.topic!r}) is in the checkpoint but not in the pipeline",
+                cure="put it back, or start a new history: headrace reset",
+            )
+        if sources[name] != source.topic:
+            raise CheckpointError(
+                f"source {name!r} read topic {source.topic!r} and now reads {sources[name]!r}: "
+                "its offsets mean nothing there",
+                cure="give the new topic's stream another name, or start a new history: headrace reset",
+            )
+    known = dict(manifest.sources)
+    for name, topic in sources.items():
+        if name not in known:
+            known[name] = SourceState(len(known), topic)
+    return known
+
+
+def _compatible(step: Wanted, old: StepState) -> None:
+    def refuse(what: str, was: object, now: object) -> CheckpointError:
+        return CheckpointError(
+            f"step {step.name!r}: its {what} was {was} and is now {now}; its state does not fit any more",
+            where=step.where,
+            cure="undo the change, give the step another name together with `headrace reset`, or reset alone",
+        )
+
+    if step.kind != old.kind:
+        raise refuse("kind", old.kind, step.kind)
+    if dict(step.window) != dict(old.window):
+        raise refuse("window", _brief(old.window), _brief(step.window))
+    if dict(step.key) != dict(old.key):
+        raise refuse("key", _brief(old.key), _brief(step.key))
+    for source in old.sources:
+        if source not in step.sources:
+            raise refuse("sources", ", ".join(old.sources), ", ".join(step.sources))
+    for name, slot in old.aggregates.items():
+        new = step.aggregates.get(name)
+        if new is None:
+            raise refuse(f"aggregate {name!r}", slot["function"], "gone")
+        if {**new, "slot": slot["slot"]} != dict(slot):
+            raise refuse(f"aggregate {name!r}", _brief(slot), _brief(new))
+
+
+def _slots(step: Wanted, old: StepState) -> dict[str, Mapping[str, Any]]:
+    slots = dict(old.aggregates)
+    for name, each in step.aggregates.items():
+        if name not in slots:
+            slots[name] = {**each, "slot": len(slots)}
+    return slots
+
+
+def _brief(value: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {inner}" for name, inner in value.items() if name != "slot")

@@ -1,0 +1,106 @@
+"""The Spark session a pipeline runs in: what is fixed, what the user may add."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What correctness rests on. A user's Spark options cannot change these.
+FIXED = {
+    # State lives in RocksDB: memory is bounded by the cache, not by the keys.
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # Sources are known by name, from the first run on: it cannot be turned on later.
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+    # A sort before delivery is what makes a replayed epoch identical; Spark's check
+    # refuses every sort in append mode, although ours is within one epoch.
+    "spark.sql.streaming.unsupportedOperationCheck": "false",
+    # What overflows or cannot be cast is an error of that row, not a silent null.
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    # Two attempts of one task at once would be two writers of one transaction.
+    "spark.speculation": "false",
+}
+
+# Good defaults, measured; a user may know better.
+DEFAULTS = {
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    "spark.sql.streaming.pollingDelay": "1ms",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
+    "spark.hadoop.fs.file.impl": "headrace.storage.LocalFiles",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "headrace.storage.LocalFileContext",
+}
+
+
+def start(
+    name: str,
+    *,
+    master: str,
+    partitions: int | None = None,
+    retain: int = 100,
+    options: Mapping[str, str] | None = None,
+    java_options: str = "",
+) -> SparkSession:
+    """Start the session (or return the one that runs, with the SQL options set on it)."""
+    from headrace.local import java, kernel  # noqa: PLC0415 - looked for only when a JVM is really needed
+
+    chosen = dict(options or {})
+    for option in chosen:
+        if option in FIXED and chosen[option] != FIXED[option]:
+            raise SettingsError(
+                f"Spark option {option} is fixed by headrace to {FIXED[option]!r}",
+                cure="take it out of [spark.options]",
+            )
+    os.environ.update(java.environment(java.find()))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to import
+
+    jars = ",".join(str(jar) for jar in kernel.jars())
+    every = {
+        **DEFAULTS,
+        "spark.sql.streaming.minBatchesToRetain": str(retain),
+        **chosen,
+        **FIXED,
+        "spark.jars": ",".join(filter(None, [jars, chosen.get("spark.jars")])),
+    }
+    if partitions is not None:
+        every["spark.sql.shuffle.partitions"] = str(partitions)
+    if master.startswith("local"):
+        # Nothing of a laptop's run is reachable from outside.
+        every.setdefault("spark.driver.host", "127.0.0.1")
+        every.setdefault("spark.driver.bindAddress", "127.0.0.1")
+    if java_options:
+        every["spark.driver.extraJavaOptions"] = (
+            f"{java_options} {every.get('spark.driver.extraJavaOptions', '')}".strip()
+        )
+    builder = SparkSession.builder.appName(f"headrace {name}").master(master)
+    for option, value in every.items():
+        builder = builder.config(option, value)
+    _quiet_launch()
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(os.environ.get("HEADRACE_LOG_LEVEL", "ERROR"))
+    return session
+
+
+def _quiet_launch() -> None:
+    """Keep Spark's start-up chatter off the user's terminal; errors still show."""
+    if "SPARK_CONF_DIR" in os.environ:
+        return
+    folder = Path(__file__).parent / "conf"
+    if folder.is_dir():
+        os.environ["SPARK_CONF_DIR"] = str(folder)
