@@ -1,0 +1,82 @@
+package headrace.aggregate;
+
+import headrace.state.ByteReader;
+import headrace.state.ByteWriter;
+import java.math.BigInteger;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DecimalType;
+
+/** Sum and mean of decimals of more than 18 digits, exact whatever the size. */
+final class WideSum extends Aggregate {
+  private final boolean mean;
+  private final int ordinal;
+  private final DecimalType input;
+  private final Total total;
+
+  WideSum(String name, boolean mean, int ordinal, DecimalType input, Total total) {
+    super(name);
+    this.mean = mean;
+    this.ordinal = ordinal;
+    this.input = input;
+    this.total = total;
+  }
+
+  @Override
+  public int words() {
+    return 1;
+  }
+
+  @Override
+  public int objects() {
+    return 1;
+  }
+
+  @Override
+  public String codec() {
+    return (mean ? "avg(" : "sum(") + input.catalogString() + ")";
+  }
+
+  @Override
+  public void add(Slots slots, UnsafeRow inputs, Position position) {
+    if (!inputs.isNullAt(ordinal)) {
+      plus(slots, 1, inputs.getDecimal(ordinal, input.precision(), input.scale()).toJavaBigDecimal().unscaledValue());
+    }
+  }
+
+  private void plus(Slots slots, long count, BigInteger value) {
+    BigInteger before = (BigInteger) slots.objects[object(slots)];
+    slots.words[word(slots)] += count;
+    slots.objects[object(slots)] = before == null ? value : before.add(value);
+  }
+
+  @Override
+  public void merge(Slots into, Slots from) {
+    if (from.words[word(from)] != 0) {
+      plus(into, from.words[word(from)], (BigInteger) from.objects[object(from)]);
+    }
+  }
+
+  @Override
+  public void write(Slots slots, ByteWriter out) {
+    long count = slots.words[word(slots)];
+    out.writeUnsigned(mean ? count : Math.min(1, count));
+    if (count != 0) {
+      out.writeBytes(((BigInteger) slots.objects[object(slots)]).toByteArray());
+    }
+  }
+
+  @Override
+  public void read(Slots slots, ByteReader in) {
+    long count = in.readUnsigned();
+    slots.words[word(slots)] = count;
+    if (count != 0) {
+      slots.objects[object(slots)] = new BigInteger(in.readBytes());
+    }
+  }
+
+  @Override
+  public Object result(Slots slots) {
+    long count = slots.words[word(slots)];
+    return count == 0 ? null : total.of((BigInteger) slots.objects[object(slots)], count);
+  }
+}
