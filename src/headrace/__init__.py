@@ -1,3 +1,51 @@
-"""Streaming in Python on Spark: event time, state in the JVM, exactly-once delivery."""
+"""Streaming in Python on Spark: event time, state in the JVM, exactly-once delivery.
+
+What a pipeline file needs is here; nothing of it starts a JVM.
+"""
+
+from headrace.declare.functions import F
+from headrace.declare.keyed import Keyed, Windowed
+from headrace.declare.pipeline import Pipeline
+from headrace.declare.record import Precision, decimal, record
+from headrace.declare.sink import Delivery, Kafka
+from headrace.declare.stream import Stream
+from headrace.declare.topic import Topic
+from headrace.declare.watermark import Bounded
+from headrace.declare.window import Tumbling
+from headrace.errors import (
+    CheckpointError,
+    DeclarationError,
+    DeliveryError,
+    HeadraceError,
+    PlanError,
+    RunError,
+    SettingsError,
+    SetupError,
+)
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Bounded",
+    "CheckpointError",
+    "DeclarationError",
+    "Delivery",
+    "DeliveryError",
+    "F",
+    "HeadraceError",
+    "Kafka",
+    "Keyed",
+    "Pipeline",
+    "PlanError",
+    "Precision",
+    "RunError",
+    "SettingsError",
+    "SetupError",
+    "Stream",
+    "Topic",
+    "Tumbling",
+    "Windowed",
+    "__version__",
+    "decimal",
+    "record",
+]

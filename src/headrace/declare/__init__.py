@@ -1,0 +1,1 @@
+"""What the user says: frozen values and the graph they form; pyspark is never imported here."""

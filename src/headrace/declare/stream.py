@@ -1,0 +1,237 @@
+"""Streams: rows without end, and the verbs that make new streams of them."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from headrace.declare.datatype import DataType
+from headrace.declare.keyed import Keyed, keyed
+from headrace.declare.node import (
+    Port,
+    SelectNode,
+    SourceNode,
+    TransformNode,
+    UnionNode,
+    WhereNode,
+    WindowAggNode,
+    WithColumnsNode,
+    step_name,
+)
+from headrace.declare.projection import ColumnOrName, check_columns, condition, projections
+from headrace.declare.recorded import Recorded
+from headrace.declare.sink import Delivery, Sink
+from headrace.declare.suggestion import did_you_mean
+from headrace.declare.topic import Topic
+from headrace.declare.watermark import Bounded
+from headrace.errors import DeclarationError, caller
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
+_STEP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.#-]*")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Rows that keep coming; a value that never changes: every verb returns a new stream.
+
+    A stream that is used twice is computed once. `name=` of a verb is what its rejected rows and the plan
+    call the step.
+    """
+
+    port: Port
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the columns; None when only planning can tell."""
+        return self.port.columns
+
+    @property
+    def rejected(self) -> "Stream":
+        """The rows that could not be used, with topic, partition, offset, raw bytes, step and reason.
+
+        They are those of the sources of this stream, whichever step they failed in.
+        """
+        return Stream(self.port.node.rejected)
+
+    @property
+    def late(self) -> "Stream":
+        """The rows that came too late for their window, in full, with ``late_by_seconds``."""
+        if isinstance(self.port.node, WindowAggNode) and self.port.name == "out":
+            return Stream(Port(self.port.node, "late"))
+        raise DeclarationError(
+            f"{self.port.text()} is not the result of a window: nothing is late there",
+            where=caller(),
+            cure="take .late from what .agg(...) returned",
+        )
+
+    def where(self, condition_: ColumnOrName, *, name: str | None = None) -> "Stream":
+        """Keep the rows for which the condition is true: an expression, or SQL text.
+
+        >>> payments.where(F.col("amount") > 5).where("country = 'CH'")  # doctest: +SKIP
+        """
+        where = caller()
+        kept = condition(condition_, self.port, where)
+        return Stream(Port(WhereNode(condition=kept, **self._step("where", name, where))))
+
+    def select(self, *columns: ColumnOrName, name: str | None = None, **named: ColumnOrName) -> "Stream":
+        """Make each row of these columns: names, named expressions, or ``new=expression``.
+
+        A column called "name" is selected as ``F.col(...).alias("name")``, since ``name=`` names the step.
+        """
+        where = caller()
+        made = projections(columns, named, self.port, where)
+        return Stream(Port(SelectNode(projections=made, **self._step("select", name, where))))
+
+    def with_columns(self, *, name: str | None = None, **named: ColumnOrName) -> "Stream":
+        """Add columns, or replace those of the same name; all expressions see the columns before."""
+        where = caller()
+        made = projections((), named, self.port, where)
+        return Stream(Port(WithColumnsNode(projections=made, **self._step("with_columns", name, where))))
+
+    def union(self, other: "Stream", *others: "Stream", name: str | None = None) -> "Stream":
+        """Return the rows of this stream and the others, which must have the same columns."""
+        where = caller()
+        streams = (self, other, *others)
+        for each in streams:
+            if not isinstance(each, Stream):
+                raise DeclarationError(
+                    f"union takes streams, not {each!r}", where=where, cure="give the result of a verb"
+                )
+        for each in streams[1:]:
+            _check_same(self.port, each.port, where)
+        parents = tuple(each.port for each in streams)
+        chosen = _name(name, where) or step_name("union", parents)
+        node = UnionNode(name=chosen, where=where, parents=parents, named=name is not None)
+        return Stream(Port(node))
+
+    def transform(
+        self,
+        function: "Callable[[DataFrame], DataFrame]",
+        *,
+        columns: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> "Stream":
+        """Apply a function of DataFrames, which must make one row of each row, or none.
+
+        Give `columns` if the steps after it shall be checked now; else they are checked while planning.
+        """
+        where = caller()
+        if not callable(function) or isinstance(function, Recorded):
+            raise DeclarationError(
+                f"transform takes a function, not {function!r}",
+                where=where,
+                cure='write .transform(lambda df: df.withColumn("x", ...))',
+            )
+        if isinstance(columns, str):
+            raise DeclarationError("columns is one string", where=where, cure=f'write columns=["{columns}"]')
+        declared = None if columns is None else tuple(columns)
+        step = self._step("transform", name, where)
+        return Stream(Port(TransformNode(function=function, declared=declared, **step)))
+
+    def key_by(self, *columns: str) -> Keyed:
+        """Bring the rows with equal values in these columns together, for a window.
+
+        >>> payments.key_by("card").window("velocity", Tumbling("1 minute"))  # doctest: +SKIP
+        """
+        return keyed(self.port, columns, caller())
+
+    def window(self, *_arguments: Any, **_keywords: Any) -> NoReturn:
+        """Refuse: a window stands behind a key."""
+        raise DeclarationError(
+            f"{self.port.text()} has no key, and a window is kept per key",
+            where=caller(),
+            cure='call key_by first: .key_by("...").window("name", Tumbling("1 minute"))',
+        )
+
+    def to(self, sink: Sink) -> Delivery:
+        """Send the rows to a sink; the result goes into a Pipeline."""
+        where = caller()
+        if not isinstance(sink, Sink):
+            raise DeclarationError(
+                f"{sink!r} is no sink", where=where, cure='write for example .to(Kafka("alerts"))'
+            )
+        for key in sink.keys():
+            check_columns(key, self.port, where)
+        return Delivery(self.port, sink, where)
+
+    def _step(self, verb: str, name: str | None, where: str) -> dict[str, Any]:
+        parents = (self.port,)
+        chosen = _name(name, where) or step_name(verb, parents)
+        return {"name": chosen, "where": where, "parents": parents, "named": name is not None}
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> NoReturn:
+        raise DeclarationError(
+            f"the stream {self.port.text()} cannot be looped over",
+            where=caller(),
+            cure="send it to a sink with .to(...); in tests, use headrace.testing",
+        )
+
+    def __repr__(self) -> str:
+        columns = ", ".join(self.columns) if self.columns is not None else "columns known when planned"
+        return f"<stream {self.port.text()}: {columns}>"
+
+
+def from_topic(topic: Topic, watermark: Bounded | None, name: str | None) -> Stream:
+    """Return the stream of a topic."""
+    where = caller()
+    if watermark is not None and not isinstance(watermark, Bounded):
+        raise DeclarationError(
+            f"{watermark!r} is no watermark", where=where, cure='write watermark=Bounded("5 seconds")'
+        )
+    if watermark is not None and topic.time is None:
+        raise DeclarationError(
+            f"{topic.name} has no event time, which a watermark is about",
+            where=where,
+            cure=f'name the field: Topic("{topic.name}", {topic.schema.name}, time="...")',
+        )
+    chosen = re.sub(r"[^A-Za-z0-9_]", "_", topic.name) if name is None else name
+    if not isinstance(chosen, str) or not _SOURCE_NAME.fullmatch(chosen):
+        raise DeclarationError(
+            f"{chosen!r} is no name for a source", where=where, cure="use letters, digits and underscores"
+        )
+    return Stream(Port(SourceNode(name=chosen, where=where, topic=topic, watermark=watermark)))
+
+
+def _name(name: str | None, where: str) -> str | None:
+    if name is not None and (not isinstance(name, str) or not _STEP_NAME.fullmatch(name)):
+        raise DeclarationError(
+            f"{name!r} is no name for a step",
+            where=where,
+            cure='use letters, digits, "_", "-" and "."; for a column called "name" write '
+            '.select(F.col("...").alias("name"))',
+        )
+    return name
+
+
+def _check_same(first: Port, second: Port, where: str) -> None:
+    if first.columns is None or second.columns is None:
+        return
+    for one, other in ((first, second), (second, first)):
+        missing = [column for column in one.columns or () if column not in (other.columns or ())]
+        if missing:
+            listed = ", ".join(f'"{column}"' for column in missing)
+            likely = did_you_mean(missing[0], other.columns or (), what="columns")
+            raise DeclarationError(
+                f"union: {other.text()} lacks {listed} of {one.text()}",
+                where=where,
+                cure=f"select the same columns on both sides ({other.text()}: {likely})",
+            )
+    for column in first.columns:
+        types = (first.column_type(column), second.column_type(column))
+        if _differ(*types):
+            spelled = [each.ddl() for each in types if each is not None]
+            raise DeclarationError(
+                f'union: "{column}" is {spelled[0]} in {first.text()} and {spelled[1]} in {second.text()}',
+                where=where,
+                cure=f'cast one of them: .with_columns({column}=F.col("{column}").cast(...))',
+            )
+
+
+def _differ(one: DataType | None, other: DataType | None) -> bool:
+    return one is not None and other is not None and not one.same_as(other)
