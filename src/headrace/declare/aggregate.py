@@ -113,7 +113,7 @@ def _options(call: Call, function: AggregateFunction, where: str) -> tuple[tuple
         return (("rsd", float(rsd)),)
     if function in {"first", "last"}:
         second = call.argument(1, "ignorenulls") or dict(call.keywords).get("ignoreNulls")
-        ignored = _literal(second, False, where)  # noqa: FBT003
+        ignored = _literal(second, False, where)
         return (("ignore_nulls", bool(ignored)),)
     return ()
 

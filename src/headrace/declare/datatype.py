@@ -146,7 +146,7 @@ class Field:
     type: DataType
 
     def ddl(self) -> str:
-        """Return the field as a column of a schema in DDL: ``\\`id\\` STRING NOT NULL``."""
+        """Return the field as a column of a schema in DDL: its quoted name, type, and NOT NULL."""
         return f"{quoted(self.name)} {self.type.ddl()}{'' if self.type.nullable else ' NOT NULL'}"
 
     def json_value(self) -> Any:

@@ -15,7 +15,7 @@ They compare by structure (where they were written aside) and can be hashed if t
 users hold is :class:`headrace.declare.recorded.Recorded`, whose ``==`` records instead.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -366,7 +366,7 @@ def parts(path: str) -> tuple[str, ...]:
     return (*found, current)
 
 
-def _named(names: list[Expression | None] | list[Expression]) -> set[tuple[str, ...]] | None:
+def _named(names: Sequence[Expression | None]) -> set[tuple[str, ...]] | None:
     paths = set()
     for name in names:
         if not isinstance(name, Value) or not isinstance(name.value, str):

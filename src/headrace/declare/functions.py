@@ -13,6 +13,8 @@ from headrace.declare.recorded import Recorded, RecordedUdf, captured_all
 from headrace.declare.suggestion import closest
 from headrace.errors import DeclarationError, caller
 
+__all__ = ["F", "Functions"]
+
 UdfKind = Literal["udf", "pandas_udf", "arrow_udf"]
 
 

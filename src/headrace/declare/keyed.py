@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.declare.aggregate import Aggregate, aggregate
 from headrace.declare.expr import column
+from headrace.declare.naming import matches
 from headrace.declare.node import PANE, PANE_INDEX, WINDOW, Port, WindowAggNode, type_of
 from headrace.declare.projection import ColumnOrName, check_columns, check_expression
 from headrace.declare.recorded import captured
@@ -32,7 +33,7 @@ class Keyed:
         >>> payments.key_by("card").window("velocity", Tumbling("1 minute"))  # doctest: +SKIP
         """
         where = caller()
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not matches(_NAME, name):
             raise DeclarationError(
                 f"{name!r} is no name for a window",
                 where=where,
@@ -157,7 +158,7 @@ def _check_time(port: Port, where: str) -> None:
             raise DeclarationError(
                 f"{source.name} has no watermark: a window would never know that it is complete",
                 where=where,
-                cure=f'say how late events may be, at {source.where}: .stream(watermark=Bounded("5 seconds"))',
+                cure=f'say at {source.where} how late events may be: .stream(watermark=Bounded("5 seconds"))',
             )
 
 

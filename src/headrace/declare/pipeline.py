@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
+from headrace.declare.naming import matches
 from headrace.declare.node import Node, SourceNode
 from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
@@ -20,7 +21,7 @@ class Pipeline:
 
     ::
 
-        pipeline = Pipeline("fraud", alerts=velocity.to(Kafka("alerts")), late=velocity.late.to(Kafka("late")))
+        pipeline = Pipeline("fraud", alerts=velocity.to(Kafka("alerts")), late=velocity.late.to(Kafka("l")))
 
     It is a value: nothing is registered and nothing runs until ``headrace run FILE``.
     """
@@ -34,11 +35,11 @@ class Pipeline:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "deliveries", MappingProxyType(dict(deliveries)))
         object.__setattr__(self, "where", where)
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not matches(_NAME, name):
             raise DeclarationError(
                 f"{name!r} is no name for a pipeline",
                 where=where,
-                cure='name it first: Pipeline("fraud", ...); a small letter, then small letters, digits, _ and -',
+                cure='write Pipeline("fraud", ...): a small letter, then small letters, digits, _ and -',
             )
         if not deliveries:
             raise DeclarationError(
@@ -109,7 +110,7 @@ def _check_names(pipeline: Pipeline, where: str) -> None:
                 cure="keep the stream in a variable and use it twice, or give one of them a name=",
             )
         raise DeclarationError(
-            f'two steps are called "{node.name}": {other.verb} at {other.where} and {node.verb} at {node.where}',
+            f'two steps are called "{node.name}": {other.verb} at {other.where}, {node.verb} at {node.where}',
             where=where,
             cure="rename one of them: the name is the identity of a step's state",
         )
@@ -125,7 +126,7 @@ def _check_topics(pipeline: Pipeline, where: str) -> None:
             continue
         if sink.topic in read:
             raise DeclarationError(
-                f'{label} is delivered to "{sink.topic}", which the pipeline reads at {read[sink.topic].where}',
+                f'{label} goes to "{sink.topic}", which the pipeline reads at {read[sink.topic].where}',
                 where=delivery.where or where,
                 cure="deliver to another topic: rows would go round for ever",
             )

@@ -67,10 +67,10 @@ class Precision:
 
 
 def decimal(digits: int, scale: int = 0) -> Any:
-    """Return the annotation of a decimal with that precision: ``amount: decimal(12, 2)``.
+    """Return an annotation for numbers of that many digits.
 
-    Type checkers accept no call in an annotation; for them write
-    ``Annotated[Decimal, Precision(12, 2)]``, which means the same.
+    ``amount: decimal(12, 2)`` reads 9,999,999,999.99 at most. Type checkers accept no call in an
+    annotation; for them write ``Annotated[Decimal, Precision(12, 2)]``, which means the same.
     """
     return Annotated[Decimal, Precision(digits, scale)]
 
@@ -197,7 +197,7 @@ def _evaluated(cls: type, annotations: Mapping[str, Any], where: str) -> dict[st
         ) from broken
 
 
-def _data_type(hint: Any, what: str, where: str) -> DataType:
+def _data_type(hint: Any, what: str, where: str) -> DataType:  # noqa: PLR0911
     if get_origin(hint) is Annotated:
         hint, *notes = get_args(hint)
         precision = next((note for note in notes if isinstance(note, Precision)), None)

@@ -45,6 +45,7 @@ class Recorded:
         return Recorded(Attribute(self._expression, name, where=caller()))
 
     def __call__(self, *arguments: Any, **keywords: Any) -> "Recorded":
+        """Record a method: what was taken for a field was the method's name."""
         where, attribute = caller(), self._expression
         if not isinstance(attribute, Attribute):
             raise DeclarationError(
@@ -118,7 +119,7 @@ class RecordedUdf:
         return f"<{self._udf.kind} {self._udf.name}>"
 
 
-def captured(value: Any, where: str) -> Expression:
+def captured(value: Any, where: str) -> Expression:  # noqa: PLR0911
     """Return the stored expression of anything that a user may give as an argument."""
     if isinstance(value, Recorded):
         return value._expression

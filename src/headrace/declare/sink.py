@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, get_args
 from headrace.declare.expr import Expression, column
 from headrace.declare.node import Port
 from headrace.declare.recorded import captured
-from headrace.declare.topic import check_topic_name, choose, client_options
-from headrace.errors import DeclarationError, caller
+from headrace.declare.topic import check_partitions, check_topic_name, choose, client_options
+from headrace.errors import caller
 
 Guarantee = Literal["exactly-once", "at-least-once"]
 
@@ -26,7 +26,7 @@ class Sink:
         """Return the sink in words, for the plan."""
         raise NotImplementedError
 
-    def keys(self) -> tuple[Expression, ...]:
+    def key_expressions(self) -> tuple[Expression, ...]:
         """Return the expressions of the key, which must not fail for want of a column."""
         return ()
 
@@ -62,10 +62,7 @@ class Kafka(Sink):
         where = caller()
         check_topic_name(topic, where)
         choose("guarantee", guarantee, get_args(Guarantee), where)
-        if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
-            raise DeclarationError(
-                f'Kafka("{topic}") cannot have {partitions!r} partitions', where=where, cure="give 1 or more"
-            )
+        check_partitions(f'Kafka("{topic}")', partitions, where)
         given = {
             "guarantee": guarantee,
             "topic": topic,
@@ -82,7 +79,7 @@ class Kafka(Sink):
         by = f" by {', '.join(part.text() for part in self.key)}" if self.key else ""
         return f'Kafka "{self.topic}"{by}'
 
-    def keys(self) -> tuple[Expression, ...]:
+    def key_expressions(self) -> tuple[Expression, ...]:
         """Return the expressions of the key."""
         return self.key
 

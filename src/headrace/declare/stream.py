@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.declare.datatype import DataType
 from headrace.declare.keyed import Keyed, keyed
+from headrace.declare.naming import matches
 from headrace.declare.node import (
     Port,
     SelectNode,
@@ -119,7 +120,7 @@ class Stream:
         Give `columns` if the steps after it shall be checked now; else they are checked while planning.
         """
         where = caller()
-        if not callable(function) or isinstance(function, Recorded):
+        if not _is_function(function):
             raise DeclarationError(
                 f"transform takes a function, not {function!r}",
                 where=where,
@@ -153,7 +154,7 @@ class Stream:
             raise DeclarationError(
                 f"{sink!r} is no sink", where=where, cure='write for example .to(Kafka("alerts"))'
             )
-        for key in sink.keys():
+        for key in sink.key_expressions():
             check_columns(key, self.port, where)
         return Delivery(self.port, sink, where)
 
@@ -191,15 +192,19 @@ def from_topic(topic: Topic, watermark: Bounded | None, name: str | None) -> Str
             cure=f'name the field: Topic("{topic.name}", {topic.schema.name}, time="...")',
         )
     chosen = re.sub(r"[^A-Za-z0-9_]", "_", topic.name) if name is None else name
-    if not isinstance(chosen, str) or not _SOURCE_NAME.fullmatch(chosen):
+    if not matches(_SOURCE_NAME, chosen):
         raise DeclarationError(
             f"{chosen!r} is no name for a source", where=where, cure="use letters, digits and underscores"
         )
     return Stream(Port(SourceNode(name=chosen, where=where, topic=topic, watermark=watermark)))
 
 
+def _is_function(value: object) -> bool:
+    return callable(value) and not isinstance(value, Recorded)
+
+
 def _name(name: str | None, where: str) -> str | None:
-    if name is not None and (not isinstance(name, str) or not _STEP_NAME.fullmatch(name)):
+    if name is not None and not matches(_STEP_NAME, name):
         raise DeclarationError(
             f"{name!r} is no name for a step",
             where=where,

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from headrace.declare.datatype import TIMESTAMP
+from headrace.declare.naming import matches
 from headrace.declare.record import RecordSchema, schema_of
 from headrace.declare.suggestion import did_you_mean
 from headrace.declare.watermark import Bounded
@@ -88,7 +89,7 @@ class Topic:
         check_topic_name(name, where)
         if schema_of(record) is None:
             raise _no_record(name, record, where)
-        _check_partitions(name, partitions, where)
+        check_partitions(f'Topic("{name}")', partitions, where)
         self._check_columns()
         self._check_choices()
 
@@ -149,7 +150,7 @@ class Topic:
 
 def check_topic_name(name: Any, where: str) -> None:
     """Refuse what Kafka would not take as a topic's name."""
-    if not isinstance(name, str) or not _LEGAL.fullmatch(name) or name in {".", ".."}:
+    if not matches(_LEGAL, name) or name in {".", ".."}:
         raise DeclarationError(
             f"{name!r} is no name for a topic",
             where=where,
@@ -168,8 +169,9 @@ def choose(argument: str, value: Any, allowed: tuple[Any, ...], where: str, *, b
 
 def client_options(options: Mapping[str, str] | None, what: str, where: str) -> Mapping[str, str]:
     """Return options of a Kafka client as a read-only mapping of strings."""
-    made = {}
-    for name, value in (options or {}).items():
+    made: dict[str, str] = {}
+    given: Mapping[Any, Any] = options or {}
+    for name, value in given.items():
         if not isinstance(name, str) or not isinstance(value, str | int | float):
             raise DeclarationError(
                 f"the option {name!r} of {what} is no string",
@@ -180,10 +182,11 @@ def client_options(options: Mapping[str, str] | None, what: str, where: str) -> 
     return MappingProxyType(made)
 
 
-def _check_partitions(name: str, partitions: int | None, where: str) -> None:
+def check_partitions(what: str, partitions: Any, where: str) -> None:
+    """Refuse a number of partitions that Kafka would not take."""
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise DeclarationError(
-            f'Topic("{name}") cannot have {partitions!r} partitions', where=where, cure="give 1 or more"
+            f"{what} cannot have {partitions!r} partitions", where=where, cure="give 1 or more"
         )
 
 

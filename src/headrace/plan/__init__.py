@@ -1,0 +1,1 @@
+"""The declaration made Spark's: cut into layers, checked, explained, turned into frames."""
