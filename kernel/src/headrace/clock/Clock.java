@@ -1,0 +1,293 @@
+package headrace.clock;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import headrace.clock.policy.ByHand;
+import headrace.clock.policy.Policy;
+import headrace.clock.policy.Position;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.classic.SparkSession;
+
+/**
+ * The clock of one running query: W of every source, from the maxima of the tasks and the standing of the
+ * partitions.
+ *
+ * <p>Its offset is in Spark's log before an epoch runs, so a replayed epoch sees the same W. Lives on the
+ * driver, one per query, found by the query's id.
+ */
+public final class Clock {
+  private static final Map<String, Clock> RUNNING = new ConcurrentHashMap<>();
+
+  private final String query;
+  private final ClockSpec spec;
+  private final Maxima maxima = new Maxima();
+  private final SparkContext spark;
+  private final ClockLog log;
+  private final Map<String, Policy> policies = new LinkedHashMap<>();
+  private final Map<String, Map<Integer, Position>> positions = new TreeMap<>();
+  private final Map<String, Feed> feeds = new ConcurrentHashMap<>();
+  private Map<String, Map<Integer, Long>> restored = new TreeMap<>();
+  private Map<String, Map<Integer, Long>> saved = new TreeMap<>();
+  private ClockOffset now;
+  private boolean draining;
+  private boolean nudged;
+  private volatile Long handMillis;
+
+  private Clock(String query, ClockSpec spec) {
+    this.query = query;
+    this.spec = spec;
+    this.draining = spec.drain();
+    SparkSession session = SparkSession.active();
+    this.spark = session.sparkContext();
+    this.log = new ClockLog(spec.checkpoint(), session.sessionState().newHadoopConf());
+    for (ClockSpec.Source source : spec.sources()) {
+      policies.put(source.name(), source.policy());
+    }
+    now = ClockOffset.initial(policies.keySet());
+    spark.register(maxima, "headrace.maxima");
+  }
+
+  /** Makes the clock of a query, and forgets an earlier one of the same id. */
+  public static Clock create(String queryId, String specJson) {
+    Clock clock = new Clock(queryId, ClockSpec.parse(specJson));
+    RUNNING.put(queryId, clock);
+    return clock;
+  }
+
+  /** The clock of a query. */
+  public static Clock of(String queryId) {
+    Clock clock = RUNNING.get(queryId);
+    if (clock == null) {
+      throw new IllegalStateException("The query " + queryId + " has no clock; Clock.create comes before its sources.");
+    }
+    return clock;
+  }
+
+  /** Forgets the clock of a query that ended. */
+  public static void close(String queryId) {
+    RUNNING.remove(queryId);
+  }
+
+  /** Whether a checkpoint was drained: its last logged W is the end of time, so it can take no more events. */
+  public static boolean drained(String checkpoint) {
+    ClockOffset last =
+        new ClockLog(checkpoint, SparkSession.active().sessionState().newHadoopConf()).lastLogged();
+    return last != null
+        && !last.watermarks.isEmpty()
+        && last.watermarks.values().stream().allMatch(w -> w == EpochWatermarks.END);
+  }
+
+  /** Where the tasks of this query leave the event times they saw. */
+  public Maxima maxima() {
+    return maxima;
+  }
+
+  /** Moves the watermark of a source by hand; only where its policy is "manual". */
+  public synchronized void advance(String source, long watermark) {
+    Policy policy = policy(source);
+    if (!(policy instanceof ByHand)) {
+      throw new IllegalStateException(
+          "The watermark of " + source + " follows from its events; only that of a \"manual\" policy is moved by hand.");
+    }
+    policy.atLeast(watermark);
+  }
+
+  /** From now on the wall clock shows this and stands still until it is set again. */
+  public void wallClock(long millis) {
+    handMillis = millis;
+  }
+
+  /** Wall clock in milliseconds. */
+  public long millis() {
+    Long hand = handMillis;
+    return hand == null ? System.currentTimeMillis() : hand;
+  }
+
+  /** A bounded run ends with every window closed. Before the query starts. */
+  public synchronized void drain() {
+    draining = true;
+  }
+
+  /**
+   * The end of an epoch's work, before Spark commits it: keeps what the next W follows from. Called as the
+   * last thing in foreachBatch, also for an epoch that is replayed.
+   */
+  public synchronized void epochEnded(long epoch) {
+    Map<String, Map<Integer, Long>> current = currentMaxima();
+    if (!current.equals(saved)) {
+      log.write(epoch, current);
+      saved = current;
+    }
+  }
+
+  // ------------------------------------------------------------------ the sources
+
+  /** A source begins to be read. */
+  public void attach(String source, Feed feed) {
+    policy(source);
+    feeds.put(source, feed);
+  }
+
+  /** What a look at a source at {@code millis} found, for all its partitions. */
+  public synchronized void report(String source, long millis, Map<Integer, Position> seen) {
+    policy(source).poll(millis, seen);
+    positions.computeIfAbsent(source, s -> new TreeMap<>()).putAll(seen);
+  }
+
+  /** Rows of a source that are there and have not been processed, as of the last look. */
+  public synchronized long backlog(String source) {
+    policy(source);
+    return positions.getOrDefault(source, Map.of()).values().stream().mapToLong(Position::backlog).sum();
+  }
+
+  /** For people: watermarks, tick, and per partition its standing, maximum and backlog, as JSON. */
+  public synchronized String status() {
+    ObjectNode root = ClockSpec.JSON.createObjectNode();
+    root.put("query", query).put("tick", now.tick);
+    ObjectNode sources = root.putObject("sources");
+    Map<String, Map<Integer, Long>> seen = currentMaxima();
+    policies.forEach((name, policy) -> {
+      ObjectNode source = sources.putObject(name);
+      long watermark = now.watermarks.getOrDefault(name, EpochWatermarks.NONE);
+      if (watermark == EpochWatermarks.NONE) {
+        source.putNull("watermark");
+      } else {
+        source.put("watermark", watermark);
+      }
+      source.put("backlog", backlog(name));
+      ObjectNode partitions = source.putObject("partitions");
+      policy.standings().forEach((number, standing) -> {
+        ObjectNode partition = partitions.putObject(number.toString());
+        partition.put("standing", standing.name().toLowerCase(java.util.Locale.ROOT));
+        Long max = seen.getOrDefault(name, Map.of()).get(number);
+        if (max != null) {
+          partition.put("max", max);
+        }
+        Position position = positions.getOrDefault(name, Map.of()).get(number);
+        if (position != null) {
+          partition.put("processed", position.processed()).put("end", position.end());
+        }
+      });
+    });
+    return root.toString();
+  }
+
+  // ------------------------------------------------------------------ the clock source, on the stream's thread
+
+  /** The query (re)starts: takes up W and maxima from the checkpoint, and has them in place for a replay. */
+  synchronized void start() {
+    maxima.reset();
+    restored = log.lastCommitted();
+    saved = restored;
+    nudged = false;
+    ClockOffset logged = log.lastLogged();
+    take(logged == null ? ClockOffset.initial(policies.keySet()) : logged);
+    publish(now);
+  }
+
+  List<ClockSpec.Program> programs() {
+    return spec.programs();
+  }
+
+  ClockOffset initial() {
+    return ClockOffset.initial(policies.keySet());
+  }
+
+  synchronized ClockOffset current() {
+    return now;
+  }
+
+  /** The offset as of now; the same one as long as no W moved. */
+  ClockOffset next(ClockOffset start, boolean bounded) {
+    // Not under the lock: a source may have to ask its broker.
+    feeds.values().forEach(Feed::poll);
+    synchronized (this) {
+      if (start.tick > now.tick) {
+        take(start);
+      }
+      SortedMap<String, Long> watermarks = watermarks(bounded);
+      if (!watermarks.equals(now.watermarks) || mustNudge(bounded)) {
+        now = new ClockOffset(watermarks, Math.max(millis(), now.tick + 1));
+      }
+      publish(now);
+      return now;
+    }
+  }
+
+  private SortedMap<String, Long> watermarks(boolean bounded) {
+    SortedMap<String, Long> watermarks = new TreeMap<>();
+    // Rows of the last epoch are processed and no further ones come in this run: nothing can be late any more.
+    boolean over = draining && bounded && feeds.values().stream().allMatch(feed -> feed.started() && feed.exhausted());
+    Map<String, Map<Integer, Long>> seen = currentMaxima();
+    policies.forEach((source, policy) -> {
+      seen.getOrDefault(source, Map.of()).forEach(policy::observe);
+      watermarks.put(source, over ? EpochWatermarks.END : policy.watermark());
+    });
+    return watermarks;
+  }
+
+  /**
+   * In a bounded run Spark stops at the first trigger without news. Where it asks the clock before the
+   * sources (with five or more its order is arbitrary), they do not know yet where they are and W cannot
+   * move: one epoch for nothing gives them the time.
+   */
+  private boolean mustNudge(boolean bounded) {
+    boolean must = bounded && !nudged && !feeds.values().stream().allMatch(Feed::started);
+    nudged |= must;
+    return must;
+  }
+
+  private void take(ClockOffset logged) {
+    SortedMap<String, Long> watermarks = new TreeMap<>(ClockOffset.initial(policies.keySet()).watermarks);
+    logged.watermarks.forEach((source, watermark) -> {
+      if (policies.containsKey(source)) {
+        watermarks.put(source, watermark);
+        policies.get(source).atLeast(watermark);
+      }
+    });
+    now = new ClockOffset(watermarks, logged.tick);
+  }
+
+  /** Every job that this thread starts from here on runs under these watermarks. */
+  void publish(ClockOffset offset) {
+    Map<Integer, Long> byProgram = new TreeMap<>();
+    for (ClockSpec.Program program : spec.programs()) {
+      byProgram.put(program.id(), watermark(offset, program));
+    }
+    spark.setLocalProperty(EpochWatermarks.PROPERTY, EpochWatermarks.format(byProgram));
+  }
+
+  /** W of a program: the least of the sources upstream of it. */
+  static long watermark(ClockOffset offset, ClockSpec.Program program) {
+    return program.sources().stream()
+        .mapToLong(source -> offset.watermarks.getOrDefault(source, EpochWatermarks.NONE))
+        .min()
+        .orElse(EpochWatermarks.NONE);
+  }
+
+  private Map<String, Map<Integer, Long>> currentMaxima() {
+    Map<String, Map<Integer, Long>> current = new TreeMap<>();
+    Map<Integer, Map<Integer, Long>> fresh = maxima.value();
+    for (ClockSpec.Source source : spec.sources()) {
+      Map<Integer, Long> partitions = new TreeMap<>(restored.getOrDefault(source.name(), Map.of()));
+      fresh.getOrDefault(source.index(), Map.of()).forEach((partition, time) -> partitions.merge(partition, time, Math::max));
+      if (!partitions.isEmpty()) {
+        current.put(source.name(), partitions);
+      }
+    }
+    return current;
+  }
+
+  private Policy policy(String source) {
+    Policy policy = policies.get(source);
+    if (policy == null) {
+      throw new IllegalArgumentException("The clock of " + query + " has no source named " + source + ".");
+    }
+    return policy;
+  }
+}

@@ -1,0 +1,80 @@
+package headrace.clock;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import headrace.clock.policy.Bounded;
+import headrace.clock.policy.ByHand;
+import headrace.clock.policy.Policy;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What a clock is made of, as the plan says it in JSON: sources with their policies, programs with their groups. */
+record ClockSpec(String checkpoint, boolean drain, List<Source> sources, List<Program> programs) {
+  static final ObjectMapper JSON = new ObjectMapper();
+
+  /** A source and how its watermark is found. */
+  record Source(String name, int index, Policy policy) {}
+
+  /** A program, the sources upstream of it, and the groups that its ticks go to. */
+  record Program(int id, List<String> sources, int[] groups) {}
+
+  static ClockSpec parse(String json) {
+    JsonNode root;
+    try {
+      root = JSON.readTree(json);
+    } catch (JsonProcessingException broken) {
+      throw new IllegalArgumentException("The clock's description is not JSON: " + broken.getMessage(), broken);
+    }
+    boolean byHand = root.path("manual").asBoolean(false);
+    List<Source> sources = new ArrayList<>();
+    for (JsonNode source : root.path("sources")) {
+      sources.add(
+          new Source(
+              need(source, "name").asText(),
+              need(source, "index").asInt(),
+              byHand ? new ByHand() : policy(need(source, "policy"))));
+    }
+    List<Program> programs = new ArrayList<>();
+    for (JsonNode program : root.path("programs")) {
+      List<String> upstream = new ArrayList<>();
+      need(program, "sources").forEach(name -> upstream.add(name.asText()));
+      for (String name : upstream) {
+        if (sources.stream().noneMatch(source -> source.name().equals(name))) {
+          throw new IllegalArgumentException("The clock has no source named " + name + ", a program reads it.");
+        }
+      }
+      JsonNode numbers = need(program, "groups");
+      int[] groups = new int[numbers.size()];
+      for (int i = 0; i < groups.length; i++) {
+        groups[i] = numbers.get(i).asInt();
+      }
+      programs.add(new Program(need(program, "id").asInt(), List.copyOf(upstream), groups));
+    }
+    return new ClockSpec(
+        need(root, "checkpoint").asText(),
+        root.path("drain").asBoolean(false),
+        List.copyOf(sources),
+        List.copyOf(programs));
+  }
+
+  private static Policy policy(JsonNode policy) {
+    String kind = need(policy, "kind").asText();
+    return switch (kind) {
+      case "bounded" -> new Bounded(
+          need(policy, "lag").asLong(),
+          policy.path("idle").isNumber() ? policy.path("idle").asLong() : -1);
+      case "manual" -> new ByHand();
+      default -> throw new IllegalArgumentException(
+          "There is no watermark policy \"" + kind + "\"; there are \"bounded\" and \"manual\".");
+    };
+  }
+
+  private static JsonNode need(JsonNode node, String field) {
+    JsonNode value = node.get(field);
+    if (value == null || value.isNull()) {
+      throw new IllegalArgumentException("The clock's description misses \"" + field + "\": " + node);
+    }
+    return value;
+  }
+}
