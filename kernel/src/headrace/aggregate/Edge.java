@@ -62,7 +62,7 @@ final class Edge extends Aggregate {
     if (kind != null) {
       words[at + 4] = absent ? 0 : kind.read(inputs, ordinal);
     } else {
-      slots.objects[object(slots)] = absent ? null : single.apply(inputs).getBytes();
+      slots.objects[object(slots)] = absent ? null : single.apply(inputs).copy().getBytes();
     }
   }
 

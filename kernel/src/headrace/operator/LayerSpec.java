@@ -1,0 +1,131 @@
+package headrace.operator;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import headrace.aggregate.AggregateSpec;
+import headrace.step.Program;
+import headrace.step.TumblingWindow;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/** A layer as the plan wrote it down in JSON: its programs, and where each exit of a source row leads. */
+public record LayerSpec(int partitions, List<Program> programs, int[] passGroups, List<Exit> exits) {
+
+  /** A nullable struct of the packed source row: to a program, or past all of them to a port. */
+  public record Exit(int ordinal, Integer program, Integer port) {}
+
+  public static LayerSpec parse(String json) {
+    try {
+      return of(new ObjectMapper().readTree(json));
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("the layer is not JSON: " + e.getOriginalMessage(), e);
+    }
+  }
+
+  public Program program(int id) {
+    for (Program program : programs) {
+      if (program.id() == id) {
+        return program;
+      }
+    }
+    throw new IllegalStateException("this layer has no program " + id + ", yet rows or state of it came");
+  }
+
+  private static LayerSpec of(JsonNode layer) {
+    List<Program> programs = new ArrayList<>();
+    for (JsonNode node : layer.path("programs")) {
+      programs.add(program(node));
+    }
+    List<Exit> exits = new ArrayList<>();
+    for (JsonNode node : layer.path("exits")) {
+      Exit exit = new Exit(wanted(node, "ordinal").intValue(), integer(node, "program"), integer(node, "port"));
+      if ((exit.program() == null) == (exit.port() == null)) {
+        throw new IllegalArgumentException("the exit " + exit.ordinal() + " leads to a program or to a port, not both and not neither");
+      }
+      exits.add(exit);
+    }
+    int[] passGroups = integers(layer.path("passGroups"));
+    if (passGroups.length == 0 && exits.stream().anyMatch(exit -> exit.port() != null)) {
+      throw new IllegalArgumentException("rows pass through this layer, but it has no passGroups");
+    }
+    return new LayerSpec(layer.path("partitions").asInt(), programs, passGroups, exits);
+  }
+
+  private static Program program(JsonNode node) {
+    StructType inputs = struct(node, "inputs");
+    StructType row = struct(node, "row");
+    List<AggregateSpec> aggregates = new ArrayList<>();
+    for (JsonNode aggregate : wanted(node, "aggregates")) {
+      aggregates.add(aggregate(aggregate, inputs));
+    }
+    int id = wanted(node, "id").intValue();
+    if (id <= Inputs.PASS) {
+      throw new IllegalArgumentException("a program's id is at least 1, not " + id);
+    }
+    Integer latePort = integer(node, "latePort");
+    return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), window(wanted(node, "window")),
+        struct(node, "key"), inputs, row, aggregates, wanted(node, "port").intValue(), latePort, integer(node, "rejectedPort"),
+        struct(node, "output"), latePort == null ? row.add("late_by_seconds", DataTypes.DoubleType) : struct(node, "late"));
+  }
+
+  private static TumblingWindow window(JsonNode node) {
+    String kind = wanted(node, "kind").textValue();
+    if (!"tumbling".equals(kind)) {
+      throw new IllegalArgumentException("this kernel has no '" + kind + "' windows, only tumbling ones");
+    }
+    if (node.path("lateness").asLong() != 0) {
+      throw new IllegalArgumentException("this kernel has no lateness yet: windows close when the watermark reaches their end");
+    }
+    return new TumblingWindow(wanted(node, "size").longValue(), node.path("offset").asLong());
+  }
+
+  private static AggregateSpec aggregate(JsonNode node, StructType inputs) {
+    Integer input = integer(node, "input");
+    if (input != null && (input < 0 || input >= inputs.size())) {
+      throw new IllegalArgumentException("the aggregate " + node.path("name") + " reads input " + input + " of " + inputs.size());
+    }
+    Map<String, String> options = new HashMap<>();
+    for (Map.Entry<String, JsonNode> option : node.path("options").properties()) {
+      options.put(option.getKey(), option.getValue().asText());
+    }
+    return new AggregateSpec(wanted(node, "name").textValue(), wanted(node, "function").textValue(), input == null ? -1 : input,
+        input == null ? null : inputs.fields()[input].dataType(), type(wanted(node, "type")), options);
+  }
+
+  private static StructType struct(JsonNode node, String name) {
+    return (StructType) type(wanted(node, name));
+  }
+
+  /** Spark's JSON of a type, as a part of this JSON or as text in it. */
+  private static DataType type(JsonNode node) {
+    boolean text = node.isTextual() && (node.textValue().startsWith("{") || node.textValue().startsWith("\""));
+    return DataType.fromJson(text ? node.textValue() : node.toString());
+  }
+
+  private static Integer integer(JsonNode node, String name) {
+    JsonNode value = node.path(name);
+    return value.isMissingNode() || value.isNull() ? null : value.intValue();
+  }
+
+  private static int[] integers(JsonNode array) {
+    int[] values = new int[array.size()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = array.get(i).intValue();
+    }
+    return values;
+  }
+
+  private static JsonNode wanted(JsonNode node, String name) {
+    JsonNode value = node.path(name);
+    if (value.isMissingNode() || value.isNull()) {
+      throw new IllegalArgumentException("the layer's JSON lacks '" + name + "' in " + node);
+    }
+    return value;
+  }
+}

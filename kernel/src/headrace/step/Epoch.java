@@ -1,0 +1,113 @@
+package headrace.step;
+
+import headrace.aggregate.Position;
+import headrace.state.Cells;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+
+/**
+ * One epoch of one key group: gathers the inputs, puts them into the order that replays repeat, and drives the step through them.
+ *
+ * <p>The order of shuffled rows changes from run to run; that of (source, partition, offset) does not. Ticks come last.
+ */
+public final class Epoch implements Context {
+  private record Input(boolean row, int source, int partition, long offset, long time, byte[] payload) {}
+
+  private static final Comparator<Input> BY_POSITION = Comparator.comparingInt(Input::source).thenComparingInt(Input::partition)
+      .thenComparingLong(Input::offset).thenComparingLong(Input::time).thenComparing(Input::row);
+
+  private final int group;
+  private final Cells cells;
+  private final List<Input> inputs = new ArrayList<>();
+  private final List<Long> ticks = new ArrayList<>();
+  private final List<Output> now = new ArrayList<>();
+  private final List<Iterator<Output>> later = new ArrayList<>();
+
+  public Epoch(int group, Cells cells) {
+    this.group = group;
+    this.cells = cells;
+  }
+
+  /** Takes one input: a row in full, or else partials, whose time is their window's start. */
+  public void add(boolean row, int source, int partition, long offset, long time, byte[] payload) {
+    inputs.add(new Input(row, source, partition, offset, time, payload));
+  }
+
+  public void tick(long watermark) {
+    ticks.add(watermark);
+  }
+
+  /** Runs the step. What it emits now is in the iterator's front; what it emits later is computed as the iterator is read. */
+  public Iterator<Output> run(Step step) {
+    inputs.sort(BY_POSITION);
+    Collections.sort(ticks);
+    Position position = new Position();
+    step.open(this);
+    for (Input input : inputs) {
+      position.at(input.time, input.source, input.partition, input.offset);
+      if (input.row) {
+        step.onRow(position, input.payload);
+      } else {
+        step.onPartials(position, input.time, input.payload);
+      }
+    }
+    for (long tick : ticks) {
+      step.onTick(tick);
+    }
+    step.close();
+    inputs.clear();
+    later.add(0, now.iterator());
+    return chained(later.iterator());
+  }
+
+  private static Iterator<Output> chained(Iterator<Iterator<Output>> all) {
+    return new Iterator<>() {
+      private Iterator<Output> current = Collections.emptyIterator();
+
+      @Override
+      public boolean hasNext() {
+        while (!current.hasNext() && all.hasNext()) {
+          current = all.next();
+        }
+        return current.hasNext();
+      }
+
+      @Override
+      public Output next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException();
+        }
+        return current.next();
+      }
+    };
+  }
+
+  @Override
+  public int group() {
+    return group;
+  }
+
+  @Override
+  public Cells cells() {
+    return cells;
+  }
+
+  @Override
+  public long tick() {
+    return ticks.isEmpty() ? NO_WATERMARK : Collections.max(ticks);
+  }
+
+  @Override
+  public void emit(Output output) {
+    now.add(output);
+  }
+
+  @Override
+  public void emit(Iterator<Output> outputs) {
+    later.add(outputs);
+  }
+}
