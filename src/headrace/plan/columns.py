@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType, _parse_datatype_string
 
 from headrace.declare.expr import (
     Attribute,
@@ -16,13 +15,13 @@ from headrace.declare.expr import (
     Items,
     Lambda,
     Method,
-    Udf,
     UdfCall,
     Value,
     Variable,
 )
 from headrace.declare.suggestion import did_you_mean
 from headrace.errors import HeadraceError, PlanError
+from headrace.plan.udf import registered
 
 _Bindings = Mapping[Variable, Column]
 
@@ -92,7 +91,7 @@ def _resolved(expression: Expression, bound: _Bindings) -> Any:  # noqa: C901, P
         case Attribute():
             return _resolved(expression.subject, bound).getField(expression.name)
         case UdfCall():
-            return _called(_udf(expression.udf), expression, bound)
+            return _called(registered(expression.udf), expression, bound)
         case Variable():
             return bound[expression]
         case Lambda():
@@ -120,48 +119,3 @@ def _function(recorded: Lambda, bound: _Bindings) -> Callable[..., Column]:
         [Parameter(variable.name, Parameter.POSITIONAL_OR_KEYWORD) for variable in recorded.parameters]
     )
     return function
-
-
-def _udf(udf: Udf) -> Callable[..., Column]:
-    options = dict(udf.options)
-    if udf.kind != "udf":
-        make = getattr(F, udf.kind)
-        return cast("Callable[..., Column]", make(udf.function, udf.return_type, **options))
-    result = StructType(
-        [StructField("value", _data_type(udf), nullable=True), StructField("error", StringType())]
-    )
-    guarded = F.udf(_guarded(udf.function, udf.name), result, **options)
-    prefix = F.lit(f"Python UDF {udf.name}: ")
-
-    def call(*columns: Any, **named: Any) -> Column:
-        outcome = guarded(*columns, **named)
-        error = outcome.getField("error")
-        value = outcome.getField("value")
-        return F.when(error.isNull(), value).otherwise(F.raise_error(F.concat(prefix, error)))
-
-    return call
-
-
-def _data_type(udf: Udf) -> DataType:
-    if isinstance(udf.return_type, DataType):
-        return udf.return_type
-    try:
-        return _parse_datatype_string(udf.return_type)
-    except Exception as refused:
-        raise PlanError(
-            f"the function {udf.name} returns {udf.return_type!r}, which is no type",
-            where=udf.where or None,
-            cure='give DDL text, such as "string", "decimal(12, 2)" or "struct<a: int>"',
-        ) from refused
-
-
-def _guarded(function: Callable[..., Any], name: str) -> Callable[..., tuple[Any, str | None]]:
-    # A nested function is sent to the workers by value: they need no headrace.
-    def run(*arguments: Any, **named: Any) -> tuple[Any, str | None]:
-        try:
-            return function(*arguments, **named), None
-        except Exception as raised:  # noqa: BLE001
-            return None, f"{type(raised).__name__}: {raised}"
-
-    run.__name__ = name
-    return run
