@@ -1,0 +1,92 @@
+package headrace.deliver;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.SparkConf;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.function.FlatMapFunction;
+import org.apache.spark.api.java.function.MapPartitionsFunction;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/** The deliver job: packed rows in their final order go to their outlets, a summary per task comes back. */
+public final class Delivery implements MapPartitionsFunction<byte[], Row> {
+  private static final long serialVersionUID = 1;
+
+  private final DeliverySpec spec;
+
+  public Delivery(String spec) {
+    this.spec = DeliverySpec.parse(spec);
+  }
+
+  /** Refuses a Spark that would run one task twice at a time: the two would fence each other without end. */
+  public static void check(SparkConf conf) {
+    if (conf.getBoolean("spark.speculation", false)) {
+      throw new DeliveryException("spark.speculation is on, and two attempts of a delivery would fence each other",
+          "set spark.speculation = false");
+    }
+  }
+
+  /**
+   * Delivers an epoch and says what it delivered.
+   *
+   * @param packed one BINARY column: the bytes of an UnsafeRow with one nullable struct (key, value) per outlet
+   * @param spec the epoch's delivery as JSON, see {@link DeliverySpec}
+   */
+  public static ObjectNode deliver(Dataset<Row> packed, String spec) {
+    DeliverySpec parsed = DeliverySpec.parse(spec);
+    check(packed.sparkSession().sparkContext().conf());
+    return Summary.total(run(packed, parsed), parsed.outlets());
+  }
+
+  /** The same for callers over py4j, which rather have text. */
+  public static String deliverJson(Dataset<Row> packed, String spec) {
+    return deliver(packed, spec).toString();
+  }
+
+  /** One summary per task, as a Dataset that has not run yet. */
+  public static Dataset<Row> job(Dataset<Row> packed, String spec) {
+    return packed.as(Encoders.BINARY()).mapPartitions(new Delivery(spec), Encoders.row(Summary.SCHEMA));
+  }
+
+  /** Runs on the rows as they are inside Spark: a Dataset of summaries would be planned and compiled per epoch. */
+  private static List<Summary> run(Dataset<Row> packed, DeliverySpec spec) {
+    FlatMapFunction<Iterator<InternalRow>, Summary> task = rows -> Collections.singleton(task(spec, bytes(rows))).iterator();
+    return ((org.apache.spark.sql.classic.Dataset<Row>) packed)
+        .queryExecution().toRdd().toJavaRDD().mapPartitions(task).collect();
+  }
+
+  private static Iterator<byte[]> bytes(Iterator<InternalRow> rows) {
+    return new Iterator<>() {
+      @Override
+      public boolean hasNext() {
+        return rows.hasNext();
+      }
+
+      @Override
+      public byte[] next() {
+        return rows.next().getBinary(0);
+      }
+    };
+  }
+
+  @Override
+  public Iterator<Row> call(Iterator<byte[]> rows) {
+    return Collections.singleton(task(spec, rows).row()).iterator();
+  }
+
+  private static Summary task(DeliverySpec spec, Iterator<byte[]> rows) {
+    TaskContext context = TaskContext.get();
+    int task = context.partitionId();
+    // A changed number would also send rows to other tasks, whose markers know nothing of them.
+    if (context.numPartitions() != spec.partitions()) {
+      throw new IllegalStateException("the deliver job of pipeline " + spec.pipeline() + " has "
+          + context.numPartitions() + " partitions; its checkpoint was begun with " + spec.partitions());
+    }
+    return new TaskDelivery(spec, task, Producers.POOL, System::nanoTime).run(rows, context.taskAttemptId());
+  }
+}
