@@ -162,12 +162,11 @@ class Node:
     @cached_property
     def rejected(self) -> Port:
         """The port through which rows leave that this step, or one before it, rejects."""
-        ports = dict.fromkeys(Port(source, "rejected") for source in self.sources)
-        first, *others = ports
-        if not others:
-            return first
-        name = f"{self.stem}.rejected"
-        return Port(UnionNode(name=name, where=self.where, parents=(first, *others), named=False))
+        upstream = tuple(dict.fromkeys(parent.node.rejected for parent in self.parents))
+        if len(upstream) == 1:
+            return upstream[0]
+        parents = tuple(Port(source, "rejected") for source in self.sources)
+        return Port(UnionNode(name=f"{self.stem}.rejected", where=self.where, parents=parents, named=False))
 
     def walk(self) -> Iterator["Node"]:
         """Yield all nodes upstream and this one, parents first, each once."""
@@ -204,6 +203,11 @@ class SourceNode(Node):
     def sources(self) -> tuple["SourceNode", ...]:
         """This one."""
         return (self,)
+
+    @cached_property
+    def rejected(self) -> Port:
+        """The port of the rows that were not good, here or in a step after this one."""
+        return Port(self, "rejected")
 
     def _type(self, column: str) -> DataType | None:
         field = self.topic.schema.field(column)

@@ -1,0 +1,118 @@
+# What is refused is wrong on purpose, for type checkers too.
+# mypy: disable-error-code="arg-type, call-arg, misc"
+
+from datetime import timedelta
+
+import pytest
+from tests.declare.shop import paid, payments
+
+from headrace import Bounded, DeclarationError, F, Tumbling
+from headrace.declare.node import WindowAggNode
+
+DISTINCT = "approx_count_distinct"
+
+
+def windows():
+    return paid.key_by("card").window("velocity", Tumbling("1 minute"))
+
+
+def test_a_window_has_its_keys_itself_the_aggregates_and_the_pane():
+    made = windows().agg(F.count("*").alias("n"), total=F.sum("amount"))
+    assert made.columns == ("card", "window", "n", "total", "pane", "pane_index")
+    assert made.late.columns == (*paid.columns, "late_by_seconds")
+    assert made.rejected == paid.rejected
+    node = made.port.node
+    assert isinstance(node, WindowAggNode)
+    assert (node.name, node.keys, node.window.size) == ("velocity", ("card",), timedelta(minutes=1))
+    assert node.stateful
+    assert node.sources == paid.port.node.sources
+
+
+@pytest.mark.parametrize(
+    ("recorded", "function", "text", "options"),
+    [
+        (F.count("*"), "count", "count(*)", {}),
+        (F.count("card"), "count", "count(card)", {}),
+        (F.count(F.lit(1)), "count", "count(1)", {}),
+        (F.sum("amount"), "sum", "sum(amount)", {}),
+        (F.sum(F.col("amount") * 2), "sum", "sum(amount * 2)", {}),
+        (F.avg("amount"), "avg", "avg(amount)", {}),
+        (F.mean(col="amount"), "avg", "avg(amount)", {}),
+        (F.min("place"), "min", "min(place)", {}),
+        (F.max("place.country"), "max", "max(place.country)", {}),
+        (F.first("card"), "first", "first(card)", {"ignore_nulls": False}),
+        (F.last("card", ignorenulls=True), "last", "last(card)", {"ignore_nulls": True}),
+        (F.approx_count_distinct("card"), DISTINCT, f"{DISTINCT}(card)", {"rsd": 0.05}),
+        (F.approx_count_distinct("card", 0.01), DISTINCT, f"{DISTINCT}(card)", {"rsd": 0.01}),
+    ],
+)  # fmt: skip
+def test_the_aggregates(recorded, function, text, options):
+    node = windows().agg(x=recorded).port.node
+    assert isinstance(node, WindowAggNode)
+    (made,) = node.aggregates
+    assert (made.name, made.function, made.text(), dict(made.options)) == ("x", function, text, options)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message", "cure"),
+    [
+        (lambda: windows().agg(), "no aggregates", "F.count"),
+        (lambda: windows().agg(F.sum("amount")), "has no name", ".agg(total=F.sum('amount'))"),
+        (lambda: windows().agg(x=F.col("amount")), "is no aggregate", "F.approx_count_distinct"),
+        (lambda: windows().agg(x="amount"), "and no aggregate of it", 'F.max("amount")'),
+        (lambda: windows().agg(x=F.expr("sum(amount)")), "is no aggregate", "F.sum"),
+        (lambda: windows().agg(x=F.stddev("amount")), "not available in a window yet", "others follow"),
+        (lambda: windows().agg(x=F.collect_list("amount")), "F.collect_list", "F.first"),
+        (lambda: windows().agg(x=F.sum("amount") / F.count("*")), "computes with", ".with_columns"),
+        (lambda: windows().agg(x=F.sum(F.max("amount"))), "aggregate of an aggregate", "another window"),
+        (lambda: windows().agg(x=F.sum("card")), '"card" is STRING, and no number', ".cast"),
+        (lambda: windows().agg(x=F.avg(F.col("place.country"))), "STRING, and no number", ".cast"),
+        (lambda: windows().agg(x=F.max("extra")), "cannot be compared", "a part"),
+        (lambda: windows().agg(x=F.sum("amuont")), 'no column "amuont"', 'did you mean "amount"'),
+        (lambda: windows().agg(x=F.sum()), "needs a column", 'F.sum("amount")'),
+        (lambda: windows().agg(x=F.sum("*")), "takes a column", "F.lit"),
+        (lambda: windows().agg(x=F.approx_count_distinct("card", 2)), "deviation of 2", "0.05"),
+        (lambda: windows().agg(card=F.count("*")), '"card" needs another name: this is a key', "of_window"),
+        (lambda: windows().agg(pane=F.count("*")), "every pane has", "of_window"),
+        (lambda: windows().agg(F.count("*").alias("n"), n=F.count("*")), "another aggregate", "of_window"),
+        (lambda: paid.key_by("card").window(Tumbling("1 minute"), "v"), "no name for a window", "velocity"),
+        (lambda: paid.key_by("card").window("v", "1 minute"), "is no window", "Tumbling"),
+        (lambda: payments.stream().key_by("id").window("v", Tumbling("1 day")), "no watermark", "Bounded"),
+        (lambda: Tumbling("0 seconds"), "longer than nothing", "5 minutes"),
+        (lambda: Tumbling("1 minute", offset="90 seconds"), "not shorter", "the offset 30 seconds"),
+        (lambda: Bounded("-1 second"), "negative", "5 minutes"),
+        (lambda: Bounded("1 second", idle="0 seconds"), "longer than nothing", "5 minutes"),
+    ],
+)  # fmt: skip
+def test_what_a_window_refuses(attempt, message, cure):
+    with pytest.raises(DeclarationError) as refused:
+        attempt()
+    assert message in refused.value.message
+    assert cure in str(refused.value.cure)
+    assert "test_window.py:" in str(refused.value.where)
+
+
+def test_windows_after_windows_can_be_declared():
+    first = windows().agg(total=F.sum("amount"))
+    second = first.key_by("total").window("second", Tumbling("1 hour")).agg(n=F.count("*"))
+    assert second.columns == ("total", "window", "n", "pane", "pane_index")
+    assert [node.name for node in second.port.node.walk()] == ["payments_eu", "velocity", "second"]
+    assert first.where("total > 1").port.node.name == "velocity.where"
+    assert first.late.where("true").port.node.name == "velocity.late.where"
+
+
+def test_the_window_is_a_struct_whose_fields_are_known():
+    made = windows().agg(total=F.sum("amount"))
+    assert made.select(since=F.col("window.start")).columns == ("since",)
+    with pytest.raises(DeclarationError, match='no field "begin"'):
+        made.select(since=F.col("window.begin"))
+
+
+def test_watermarks_and_windows_tell_themselves():
+    assert Bounded("5 seconds").text() == "at most 5 seconds out of order, idle after 30 seconds"
+    assert Tumbling(timedelta(hours=1), offset="15 minutes").text() == "tumbling 1 hour, offset 15 minutes"
+    assert Tumbling("60 seconds") == Tumbling("1 minute")
+    assert repr(Bounded("1 minute", ahead="1 hour")) == (
+        "Bounded(lag=datetime.timedelta(seconds=60), idle=datetime.timedelta(seconds=30), "
+        "ahead=datetime.timedelta(seconds=3600))"
+    )
