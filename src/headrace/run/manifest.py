@@ -159,10 +159,15 @@ def _same_pipeline(manifest: Manifest, pipeline: str) -> None:
             f"the checkpoint belongs to pipeline {manifest.pipeline!r}, not to {pipeline!r}",
             cure="give the pipeline its old name back, or another checkpoint folder",
         )
+    refuse_finished(manifest)
+
+
+def refuse_finished(manifest: Manifest) -> None:
+    """Refuse a checkpoint that was drained."""
     if manifest.finished:
         raise CheckpointError(
-            f"the checkpoint of {pipeline!r} is finished: it was drained, and its windows are closed for good",
-            cure=f"start a new history: headrace reset FILE (pipeline {pipeline!r})",
+            f"the checkpoint of {manifest.pipeline!r} is finished: it was drained, and its windows are closed for good",
+            cure="start a new history: headrace reset FILE",
         )
 
 

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from headrace.declare.duration import parse_duration
+from headrace.declare.duration import duration
 from headrace.errors import SettingsError
 
 FILE = "headrace.toml"
@@ -66,7 +66,7 @@ def _switch(value: object) -> bool:
 def _duration(value: object) -> timedelta:
     if not isinstance(value, str):
         raise ValueError('a duration such as "5 seconds"')  # noqa: TRY004 - one kind of error for the caller
-    return parse_duration(value)
+    return duration(value, what="it")
 
 
 def _options(value: object) -> dict[str, str]:

@@ -37,6 +37,7 @@ public final class Clock {
   private boolean draining;
   private boolean nudged;
   private volatile Long handMillis;
+  private volatile boolean frozen;
 
   private Clock(String query, ClockSpec spec) {
     this.query = query;
@@ -106,6 +107,16 @@ public final class Clock {
   public long millis() {
     Long hand = handMillis;
     return hand == null ? System.currentTimeMillis() : hand;
+  }
+
+  /** From now on there is no news: the running epoch is the last one of this run. */
+  public void freeze() {
+    frozen = true;
+  }
+
+  /** Whether this run takes no more news. */
+  public boolean frozen() {
+    return frozen;
   }
 
   /** A bounded run ends with every window closed. Before the query starts. */

@@ -1,0 +1,109 @@
+package headrace.run;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import headrace.clock.Clock;
+import headrace.deliver.Delivery;
+import java.time.Instant;
+import org.apache.spark.api.java.function.VoidFunction2;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+
+/**
+ * The work of each epoch on the driver: deliver, then keep what the clock learned, before Spark commits.
+ *
+ * <p>The rows arrive packed, in their final order; nothing has been computed until they are asked for, so
+ * the whole epoch is one job.
+ */
+public final class Epochs implements VoidFunction2<Dataset<Row>, Long> {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final String query;
+  private final Progress progress;
+  private final ObjectNode delivery;
+  private final JsonNode outlets;
+
+  /**
+   * @param delivery the delivery's JSON without its epoch, see {@link headrace.deliver.DeliverySpec}
+   * @param outlets per outlet {"name", "delivery": label or null, "counted": [kind, step] or null}
+   */
+  public Epochs(String query, Progress progress, String delivery, String outlets) {
+    this.query = query;
+    this.progress = progress;
+    try {
+      this.delivery = (ObjectNode) JSON.readTree(delivery);
+      this.outlets = JSON.readTree(outlets);
+    } catch (JsonProcessingException broken) {
+      // Not quoted: it may hold secrets.
+      throw new IllegalArgumentException("the epochs' description is not JSON, at " + broken.getLocation());
+    }
+  }
+
+  @Override
+  public void call(Dataset<Row> packed, Long epoch) {
+    ObjectNode spec = delivery.deepCopy();
+    spec.put("epoch", epoch);
+    ObjectNode handed = Delivery.deliver(packed, spec.toString());
+    Clock clock = Clock.of(query);
+    clock.epochEnded(epoch);
+    progress.counted(epoch, line(epoch, handed, clock.status()));
+  }
+
+  private ObjectNode line(long epoch, ObjectNode handed, String status) {
+    ObjectNode line = JSON.createObjectNode();
+    line.put("event", "epoch").put("epoch", epoch).put("at", Instant.now().toString());
+    JsonNode clock;
+    try {
+      clock = JSON.readTree(status);
+    } catch (JsonProcessingException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+    times(line, clock);
+    for (String kind : new String[] {"fired", "late", "rejected", "delivered"}) {
+      line.putObject(kind);
+    }
+    JsonNode counts = handed.path("delivered");
+    for (JsonNode outlet : outlets) {
+      long rows = counts.path(outlet.path("name").asText()).asLong();
+      JsonNode counted = outlet.path("counted");
+      if (counted.isArray()) {
+        add(line, counted.get(0).asText(), counted.get(1).asText(), rows);
+      } else {
+        add(line, "delivered", outlet.path("delivery").asText(), rows);
+      }
+    }
+    line.put("skipped_tasks", handed.path("skipped").asLong());
+    return line;
+  }
+
+  private static void times(ObjectNode line, JsonNode clock) {
+    ObjectNode watermarks = line.putObject("watermarks");
+    ObjectNode lags = line.putObject("watermark_lag_seconds");
+    long backlog = 0;
+    var sources = clock.path("sources").fields();
+    while (sources.hasNext()) {
+      var source = sources.next();
+      backlog += source.getValue().path("backlog").asLong();
+      JsonNode watermark = source.getValue().path("watermark");
+      if (!watermark.isNumber()) {
+        watermarks.putNull(source.getKey());
+        lags.putNull(source.getKey());
+      } else if (watermark.asLong() == Long.MAX_VALUE) {
+        watermarks.put(source.getKey(), "end");
+        lags.put(source.getKey(), 0.0);
+      } else {
+        long millis = Math.floorDiv(watermark.asLong(), 1000L);
+        watermarks.put(source.getKey(), Instant.ofEpochMilli(millis).toString());
+        lags.put(source.getKey(), (System.currentTimeMillis() - millis) / 1000.0);
+      }
+    }
+    line.put("backlog", backlog);
+  }
+
+  private static void add(ObjectNode line, String kind, String name, long rows) {
+    ObjectNode counts = (ObjectNode) line.get(kind);
+    counts.put(name, counts.path(name).asLong() + rows);
+  }
+}

@@ -1,0 +1,142 @@
+"""`headrace run FILE`: run a pipeline until it is stopped, caught up or drained."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headrace.errors import SettingsError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from headrace.run.query import Running, Until
+
+POLL_SECONDS = 0.2
+
+
+@click.command()
+@click.argument("file")
+@click.option("--until-caught-up", is_flag=True, help="Process what is there, and leave windows open.")
+@click.option("--drain", is_flag=True, help="Process what is there, close all windows, finish the checkpoint.")
+@click.option("--master", help="Any Spark master; local[*] by default.")
+@click.option("--kafka", "bootstrap", help="host:port of the brokers.")
+@click.option("--checkpoint", help="Folder or Hadoop URI for checkpoints.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def run(  # noqa: PLR0913 - one argument an option
+    file: str,
+    until_caught_up: bool,  # noqa: FBT001 - click passes flags so
+    drain: bool,  # noqa: FBT001
+    master: str | None,
+    bootstrap: str | None,
+    checkpoint: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Run the pipeline in FILE (or FILE:NAME).
+
+    Ctrl-C stops it after the running epoch; a second one stops it at once.
+    """
+    from headrace.run import pipeline_file, query, settings  # noqa: PLC0415 - --help stays fast
+
+    if until_caught_up and drain:
+        raise SettingsError(
+            "--until-caught-up leaves windows open and --drain closes them", cure="give one of the two"
+        )
+    until: Until = "drained" if drain else "caught up" if until_caught_up else "stopped"
+    arguments = {"spark.master": master, "kafka.bootstrap": bootstrap, "checkpoint": checkpoint}
+    chosen = settings.load(arguments)
+    pipeline = pipeline_file.load(file)
+    query.precheck(pipeline, chosen)
+    interrupts = Interrupts()
+    running = query.start(pipeline, chosen, until=until)
+    tell = Teller(as_json=as_json)
+    tell.event(
+        {"event": "started", "pipeline": running.pipeline, "checkpoint": running.checkpoint, "pid": os.getpid()}
+    )
+    reason = _follow(running, interrupts, tell)
+    tell.event({"event": "stopped", "reason": reason})
+
+
+def _follow(running: Running, interrupts: Interrupts, tell: Teller) -> str:
+    while True:
+        ended = running.wait(POLL_SECONDS)
+        for line in running.progress():
+            tell.event(line)
+        if ended:
+            running.finish()
+            return running.until
+        if interrupts.count == 1:
+            tell.note("stopping after this epoch; Ctrl-C again stops at once")
+            settling = threading.Thread(target=running.settle, daemon=True)
+            settling.start()
+            while settling.is_alive() and interrupts.count < 2:  # noqa: PLR2004 - the second Ctrl-C
+                settling.join(POLL_SECONDS)
+        if interrupts.count:
+            # Spark reports an epoch a moment after its commit.
+            running.wait(POLL_SECONDS)
+            for line in running.progress():
+                tell.event(line)
+            running.stop()
+            return "interrupted"
+
+
+class Interrupts:
+    """Ctrl-C counted instead of raised: what to do about it is decided between two looks."""
+
+    def __init__(self) -> None:
+        """Begin to count SIGINT and SIGTERM."""
+        self.count = 0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._counted)
+
+    def again(self) -> None:
+        """Take the signals back, for a library has set its own handler."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._counted)
+
+    def _counted(self, _number: int, _frame: FrameType | None) -> None:
+        self.count += 1
+
+
+class Teller:
+    """What is told while a pipeline runs: lines of JSON, or a line of text an epoch."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        """Choose the form."""
+        self._as_json = as_json
+
+    def event(self, line: Mapping[str, Any]) -> None:
+        """Tell one event."""
+        text = json.dumps(line) if self._as_json else _text(line)
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        """Tell something to a person."""
+        if not self._as_json:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+
+
+def _text(line: Mapping[str, Any]) -> str:
+    if line["event"] == "started":
+        return f"running {line['pipeline']} · checkpoint {line['checkpoint']} · Ctrl-C stops it"
+    if line["event"] == "stopped":
+        return f"stopped: {line['reason']}"
+    counts = [
+        f"{name} {sum(line[kind].values()):,}"
+        for name, kind in (("closed", "fired"), ("late", "late"), ("rejected", "rejected"), ("delivered", "delivered"))
+    ]
+    lags = [f"{name} {lag:.1f} s" for name, lag in line["watermark_lag_seconds"].items() if lag is not None]
+    behind = f" · watermark behind by {', '.join(lags)}" if lags else ""
+    return (
+        f"epoch {line['epoch']} · in {line['rows_in']:,} · {' · '.join(counts)}"
+        f" · {line['epoch_ms']} ms · backlog {line['backlog']:,}{behind}"
+    )

@@ -1,0 +1,186 @@
+"""Kafka as a run needs it: options, topics, frames of raw rows, and whose history the topics hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+from headrace.declare.node import SourceNode
+from headrace.declare.sink import Kafka
+from headrace.errors import CheckpointError, DeliveryError, RunError, SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from headrace.plan.kernel import Kernel
+    from headrace.plan.layers import Layers
+    from headrace.run.manifest import Manifest
+    from headrace.run.settings import Settings
+
+BROKERS_CHOICE = -1
+
+
+def bootstrap(settings: Settings) -> str:
+    """Return the brokers: the setting, or the Kafka that `headrace up` started."""
+    if settings["kafka.bootstrap"]:
+        return cast("str", settings["kafka.bootstrap"])
+    from headrace.local import stack  # noqa: PLC0415 - only where no broker is set
+
+    running = stack.address("kafka")
+    if running is None:
+        raise SettingsError(
+            "no Kafka is set and none is running here",
+            cure="headrace up, or set kafka.bootstrap in headrace.toml ($HEADRACE_KAFKA_BOOTSTRAP)",
+        )
+    return running
+
+
+def clients(settings: Settings, own: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the options of a Kafka client: settings first, then the topic's or sink's own."""
+    return {"bootstrap.servers": bootstrap(settings), **settings["kafka.options"], **(own or {})}
+
+
+def marker_topic(pipeline: str) -> str:
+    """Return the topic that says which epochs of a pipeline have been delivered."""
+    return f"headrace.{pipeline}.epochs"
+
+
+def ensure_topics(kernel: Kernel, layers: Layers, settings: Settings, tasks: int) -> None:
+    """Make sure that all topics are there; create them where that is allowed."""
+    create = settings["kafka.create-topics"]
+    replication = settings["kafka.replication"] or BROKERS_CHOICE
+    with_options: dict[str, tuple[int, Mapping[str, str], dict[str, str]]] = {}
+    for source in layers.sources:
+        topic = source.topic
+        config = {"cleanup.policy": "compact"} if topic.compacted else {}
+        with_options[topic.name] = (topic.partitions or settings["kafka.partitions"], topic.options, config)
+    for sink in sinks(layers):
+        with_options.setdefault(
+            sink.topic, (sink.partitions or settings["kafka.partitions"], sink.options, {})
+        )
+    for name, (partitions, own, config) in with_options.items():
+        with Topics(kernel, clients(settings, own)) as topics:
+            topics.call("ensure", name, partitions, replication, config, create)
+    if exactly_once(layers):
+        with Topics(kernel, clients(settings, sinks(layers)[0].options)) as topics:
+            topics.call("ensureMarkers", marker_topic(layers.pipeline.name), tasks, replication, create)
+
+
+def sinks(layers: Layers) -> list[Kafka]:
+    """Return the Kafka sinks of a pipeline."""
+    return [each.sink for each in layers.pipeline.deliveries.values() if isinstance(each.sink, Kafka)]
+
+
+def exactly_once(layers: Layers) -> bool:
+    """Tell whether any delivery needs transactions and their marker."""
+    return any(sink.guarantee == "exactly-once" for sink in sinks(layers))
+
+
+def read(kernel: Kernel, query: str, source: SourceNode, settings: Settings) -> DataFrame:
+    """Return the raw rows of a topic, paced and watched."""
+    topic = source.topic
+    reader = (
+        kernel.spark.readStream.format("headrace.source.SteeredKafka")
+        .name(source.name)
+        .option("query", query)
+        .option("source", source.name)
+        .option("subscribe", topic.name)
+        .option("failOnDataLoss", str(topic.on_data_loss == "fail").lower())
+        .option("maxRowsPerEpoch", settings["epoch.max-rows"])
+        .option("targetEpochMillis", settings["epoch.target"] // timedelta(milliseconds=1))
+    )
+    if settings["epoch.fixed-rows"]:
+        reader = reader.option("fixedRowsPerEpoch", settings["epoch.fixed-rows"])
+    if isinstance(topic.start, datetime):
+        start = topic.start if topic.start.tzinfo else topic.start.replace(tzinfo=UTC)
+        reader = reader.option("startingTimestamp", int(start.timestamp() * 1000)).option(
+            "startingOffsetsByTimestampStrategy", "latest"
+        )
+    else:
+        reader = reader.option("startingOffsets", topic.start)
+    for name, value in clients(settings, topic.options).items():
+        reader = reader.option(f"kafka.{name}", value)
+    return reader.load()
+
+
+class Topics:
+    """The kernel's hand on topics, closed when left."""
+
+    def __init__(self, kernel: Kernel, options: Mapping[str, str]) -> None:
+        """Connect."""
+        try:
+            self._topics = kernel.jvm.headrace.deliver.Topics(dict(options))
+        except Exception as failure:
+            raise told(failure) from failure
+
+    def __enter__(self) -> Topics:
+        """Use it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Disconnect."""
+        self._topics.close()
+
+    def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
+        """Call a method of the kernel's; its errors are ours."""
+        try:
+            return getattr(self._topics, method)(*arguments)
+        except Exception as failure:
+            raise told(failure) from failure
+
+
+def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifest, *, begun: bool) -> None:
+    """Compare the topics' markers with the checkpoint: refuse to write over another history unasked."""
+    histories = kernel.jvm.headrace.deliver.Histories
+    specification = json.dumps({**delivery, "epoch": 0})
+    try:
+        found = json.loads(histories.fence(specification))
+    except Exception as failure:
+        raise told(failure) from failure
+    mine = manifest.checkpoint in found["checkpoints"]
+    others = found["others"]
+    if others and not (mine and not begun):
+        latest = {each: found["checkpoints"][each] for each in others}
+        told_epochs = ", ".join(f"{each} (up to epoch {epoch})" for each, epoch in latest.items())
+        if begun:
+            raise CheckpointError(
+                f"another history of pipeline {manifest.pipeline!r} has written to its topics: {told_epochs}",
+                cure="stop the other run and restore its checkpoint, or begin anew: headrace reset FILE",
+            )
+        raise CheckpointError(
+            f"the topics of pipeline {manifest.pipeline!r} hold the results of another history, {told_epochs}, "
+            "and this checkpoint is new: was the old one deleted?",
+            cure="restore the old checkpoint, or choose what becomes of its results: "
+            "headrace reset FILE --outputs append (or replace)",
+        )
+    if begun and found["unmarked"]:
+        raise CheckpointError(
+            f"the markers of pipeline {manifest.pipeline!r} are gone from topic {marker_topic(manifest.pipeline)!r}: "
+            "nobody can say whether its last epoch was delivered",
+            cure="headrace reset FILE --outputs append (or replace)",
+        )
+    if not mine or found["unmarked"]:
+        adopt(kernel, delivery)
+
+
+def adopt(kernel: Kernel, delivery: Mapping[str, Any]) -> None:
+    """Begin this checkpoint's history in the topics."""
+    try:
+        kernel.jvm.headrace.deliver.Histories.adopt(json.dumps({**delivery, "epoch": 0}))
+    except Exception as failure:
+        raise told(failure) from failure
+
+
+def told(failure: Exception) -> DeliveryError | RunError:
+    """Make what the kernel threw one sentence, with its cure if it names one."""
+    text = str(failure)
+    found = re.search(r"headrace\.deliver\.DeliveryException: (.*?)(?:; cure: (.*))?$", text, re.MULTILINE)
+    if found:
+        return DeliveryError(found[1], cure=found[2])
+    java = getattr(failure, "java_exception", None)
+    while java is not None and java.getCause() is not None:
+        java = java.getCause()
+    return RunError(str(java.toString()) if java is not None else text)
