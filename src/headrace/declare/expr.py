@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from headrace.declare import catalogue
+from headrace.declare.path import parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,20 +351,6 @@ OPERATORS: dict[str, tuple[str, bool]] = {
 def column(name: str, where: str = "") -> Call:
     """Return the expression of a column by its name."""
     return Call("col", (Value(name),), where=where)
-
-
-def parts(path: str) -> tuple[str, ...]:
-    """Split ``customer.id`` into its parts; backticks keep a dot inside a name."""
-    found, current, inside = [], "", False
-    for character in path:
-        if character == "`":
-            inside = not inside
-        elif character == "." and not inside:
-            found.append(current)
-            current = ""
-        else:
-            current += character
-    return (*found, current)
 
 
 def _named(names: Sequence[Expression | None]) -> set[tuple[str, ...]] | None:
