@@ -25,12 +25,14 @@ POLL_SECONDS = 0.2
 @click.command()
 @click.argument("file")
 @click.option("--until-caught-up", is_flag=True, help="Process what is there, and leave windows open.")
-@click.option("--drain", is_flag=True, help="Process what is there, close all windows, finish the checkpoint.")
+@click.option(
+    "--drain", is_flag=True, help="Process what is there, close all windows, finish the checkpoint."
+)
 @click.option("--master", help="Any Spark master; local[*] by default.")
 @click.option("--kafka", "bootstrap", help="host:port of the brokers.")
 @click.option("--checkpoint", help="Folder or Hadoop URI for checkpoints.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def run(  # noqa: PLR0913 - one argument an option
+def run(
     file: str,
     until_caught_up: bool,  # noqa: FBT001 - click passes flags so
     drain: bool,  # noqa: FBT001
@@ -43,7 +45,7 @@ def run(  # noqa: PLR0913 - one argument an option
 
     Ctrl-C stops it after the running epoch; a second one stops it at once.
     """
-    from headrace.run import pipeline_file, query, settings  # noqa: PLC0415 - --help stays fast
+    from headrace.run import pipeline_file, query, settings
 
     if until_caught_up and drain:
         raise SettingsError(
@@ -56,9 +58,15 @@ def run(  # noqa: PLR0913 - one argument an option
     query.precheck(pipeline, chosen)
     interrupts = Interrupts()
     running = query.start(pipeline, chosen, until=until)
+    interrupts.again()
     tell = Teller(as_json=as_json)
     tell.event(
-        {"event": "started", "pipeline": running.pipeline, "checkpoint": running.checkpoint, "pid": os.getpid()}
+        {
+            "event": "started",
+            "pipeline": running.pipeline,
+            "checkpoint": running.checkpoint,
+            "pid": os.getpid(),
+        }
     )
     reason = _follow(running, interrupts, tell)
     tell.event({"event": "stopped", "reason": reason})
@@ -97,7 +105,7 @@ class Interrupts:
             signal.signal(number, self._counted)
 
     def again(self) -> None:
-        """Take the signals back, for a library has set its own handler."""
+        """Take the signals back: pyspark has set its own handler when the session started."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._counted)
 
@@ -132,7 +140,12 @@ def _text(line: Mapping[str, Any]) -> str:
         return f"stopped: {line['reason']}"
     counts = [
         f"{name} {sum(line[kind].values()):,}"
-        for name, kind in (("closed", "fired"), ("late", "late"), ("rejected", "rejected"), ("delivered", "delivered"))
+        for name, kind in (
+            ("closed", "fired"),
+            ("late", "late"),
+            ("rejected", "rejected"),
+            ("delivered", "delivered"),
+        )
     ]
     lags = [f"{name} {lag:.1f} s" for name, lag in line["watermark_lag_seconds"].items() if lag is not None]
     behind = f" · watermark behind by {', '.join(lags)}" if lags else ""

@@ -131,7 +131,7 @@ def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
 def _key(
     weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: str
 ) -> tuple[Column, Column]:
-    expressions = [(f"key{position}", each) for position, each in enumerate(delivery.sink.keys())]
+    expressions = [(f"key{position}", each) for position, each in enumerate(delivery.sink.key_expressions())]
     if not expressions:
         return F.lit(None).cast("binary"), alive
     analysed = weaver.frame.analyse(rows, expressions, delivery.where)

@@ -1,0 +1,217 @@
+"""The plan in words and as JSON: what runs where and why, what is promised, what may be lost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from headrace.declare.expr import Expression, Method
+from headrace.declare.node import (
+    Node,
+    Port,
+    SelectNode,
+    SourceNode,
+    TransformNode,
+    UnionNode,
+    WhereNode,
+    WindowAggNode,
+    WithColumnsNode,
+)
+from headrace.declare.sink import Kafka
+from headrace.plan.layers import Layers
+
+
+def describe(layers: Layers) -> dict[str, Any]:
+    """Return the plan as a value that JSON can hold."""
+    pipeline = layers.pipeline
+    return {
+        "pipeline": pipeline.name,
+        "layers": layers.depth,
+        "shuffles": 1,
+        "state_stores": layers.depth,
+        "sources": [_source(source) for source in layers.sources],
+        "steps": [_step(layers, node) for node in pipeline.nodes if not isinstance(node, SourceNode)],
+        "deliveries": [_delivery(layers, label) for label in pipeline.deliveries],
+        "may_be_lost": losses(layers),
+    }
+
+
+def text(layers: Layers) -> str:
+    """Return the plan as a person reads it."""
+    plan = describe(layers)
+    stores = f"{plan['state_stores']} state store" if plan["state_stores"] else "no state"
+    lines = [
+        f"pipeline {plan['pipeline']}: {_count(len(plan['sources']), 'source')}, "
+        f"{_count(plan['layers'], 'stateful layer')}, {_count(plan['shuffles'], 'shuffle')}, {stores}",
+        "",
+        "sources",
+    ]
+    for source in plan["sources"]:
+        lines.append(f"  {source['name']}")
+        lines.append(f"      topic {source['topic']} ({source['codec']}), from {source['start']}")
+        if source["watermark"]:
+            lines.append(f"      event time {source['time']}; watermark: {source['watermark']}")
+        else:
+            lines.append("      no watermark: no step needs event time")
+        lines.append(f"      bad rows: {source['on_error']}; rows lost to retention: {source['on_data_loss']}")
+    if plan["steps"]:
+        lines += ["", "steps"]
+    for step in plan["steps"]:
+        lines.append(f"  {step['name']}  [{step['runs']}]  from {', '.join(step['from'])}")
+        lines.append(f"      {step['does']}")
+        lines.append(f"      {step['why']}")
+    lines += ["", "deliveries"]
+    for delivery in plan["deliveries"]:
+        lines.append(f"  {delivery['name']}  from {delivery['from']}  to {delivery['to']}")
+        lines.append(f"      {delivery['guarantee']}: {delivery['by']}")
+    lines += ["", "may be lost"]
+    lines += [f"  {loss['what']}: {loss['how']}" for loss in plan["may_be_lost"]] or ["  nothing"]
+    return "\n".join(lines) + "\n"
+
+
+def losses(layers: Layers) -> list[dict[str, str]]:
+    """Return what nobody delivers or what the user gave up; all of it is counted while running."""
+    used = _used_ports(layers)
+    found = []
+    for node in layers.programs:
+        if Port(node, "late") not in used:
+            found.append(
+                {
+                    "what": f"{node.name}.late",
+                    "how": "rows later than their window are counted and dropped; deliver it to keep them",
+                }
+            )
+    for source in layers.sources:
+        if Port(source, "rejected") not in used and source.topic.on_error == "reject":
+            found.append(
+                {
+                    "what": f"{source.name}.rejected",
+                    "how": "rows that cannot be used are counted and dropped; deliver it to keep them",
+                }
+            )
+        if source.topic.on_data_loss == "continue":
+            found.append(
+                {
+                    "what": f"{source.name}",
+                    "how": "rows that Kafka deletes before they are read are skipped (on_data_loss)",
+                }
+            )
+    return found
+
+
+def _used_ports(layers: Layers) -> set[Port]:
+    used = {delivery.port for delivery in layers.pipeline.deliveries.values()}
+    used |= {parent for node in layers.pipeline.nodes for parent in node.parents}
+    return used
+
+
+def _source(source: SourceNode) -> dict[str, Any]:
+    topic = source.topic
+    start = topic.start.isoformat() if isinstance(topic.start, datetime) else topic.start
+    return {
+        "name": source.name,
+        "where": source.where,
+        "topic": topic.name,
+        "codec": topic.codec,
+        "key": topic.key,
+        "time": topic.time,
+        "start": start,
+        "watermark": source.watermark.text() if source.watermark else None,
+        "on_error": "leave through .rejected" if topic.on_error == "reject" else "stop the pipeline",
+        "on_data_loss": "stop the pipeline" if topic.on_data_loss == "fail" else "are skipped",
+        "columns": list(source.columns),
+    }
+
+
+def _step(layers: Layers, node: Node) -> dict[str, Any]:
+    name = layers.pipeline.step_names[node]
+    runs, why = _runs(layers, node)
+    return {
+        "name": name,
+        "verb": node.verb,
+        "where": node.where,
+        "from": [_port(layers, parent) for parent in node.parents],
+        "does": _does(node),
+        "runs": runs,
+        "why": why,
+        "columns": list(node.columns) if node.columns is not None else None,
+    }
+
+
+def _runs(layers: Layers, node: Node) -> tuple[str, str]:
+    if isinstance(node, WindowAggNode):
+        upstream = ", ".join(source.name for source in node.sources)
+        return (
+            "kernel",
+            f"layer 1: Spark's own windows drop late rows unseen; time is the watermark of {upstream}; "
+            "combined before the shuffle, state by key group",
+        )
+    place = "before" if node in layers.front else "after"
+    if isinstance(node, UnionNode):
+        return "native", f"{place} the operator: rows of both go the same way, nothing is copied"
+    slow = _python(node)
+    if slow:
+        return "python", f"{place} the operator: {slow} is Python, every row goes through a worker process"
+    return "native", f"{place} the operator: Catalyst expressions, compiled by Spark"
+
+
+def _python(node: Node) -> str | None:
+    expressions = []
+    if isinstance(node, WhereNode):
+        expressions = [node.condition]
+    elif isinstance(node, SelectNode | WithColumnsNode):
+        expressions = [each.expression for each in node.projections]
+    names = sorted({udf.name for expression in expressions for udf in expression.udfs()})
+    return ", ".join(names) or None
+
+
+def _does(node: Node) -> str:
+    if isinstance(node, WhereNode):
+        return f"where {node.condition.text()}"
+    if isinstance(node, SelectNode):
+        return "select " + ", ".join(_named(each.name, _bare(each.expression)) for each in node.projections)
+    if isinstance(node, WithColumnsNode):
+        return "with " + ", ".join(_named(each.name, _bare(each.expression)) for each in node.projections)
+    if isinstance(node, TransformNode):
+        return f"transform by {getattr(node.function, '__name__', 'a function')}"
+    if isinstance(node, WindowAggNode):
+        made = ", ".join(_named(each.name, each.text()) for each in node.aggregates)
+        return f"window {node.window.text()} by {', '.join(node.keys)}: {made}"
+    return node.verb
+
+
+def _bare(expression: Expression) -> str:
+    aliased = isinstance(expression, Method) and expression.method in {"alias", "name"}
+    return (expression.subject if aliased else expression).text()
+
+
+def _named(name: str, what: str) -> str:
+    return name if name == what else f"{name} = {what}"
+
+
+def _delivery(layers: Layers, label: str) -> dict[str, Any]:
+    delivery = layers.pipeline.deliveries[label]
+    sink = delivery.sink
+    return {
+        "name": label,
+        "where": delivery.where,
+        "from": _port(layers, delivery.port),
+        "to": sink.text(),
+        "guarantee": sink.guarantee,
+        "by": _by(sink),
+    }
+
+
+def _by(sink: object) -> str:
+    if isinstance(sink, Kafka) and sink.guarantee == "exactly-once":
+        return "one transaction per task and epoch with the epoch's marker in it; read it with read_committed"
+    return "acknowledged before the epoch is committed; a replayed epoch sends its rows again"
+
+
+def _port(layers: Layers, port: Port) -> str:
+    name = layers.pipeline.step_names[port.node]
+    return name if port.name == "out" else f"{name}.{port.name}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
