@@ -81,12 +81,16 @@ public final class Delivery implements MapPartitionsFunction<byte[], Row> {
 
   private static Summary task(DeliverySpec spec, Iterator<byte[]> rows) {
     TaskContext context = TaskContext.get();
-    int task = context.partitionId();
     // A changed number would also send rows to other tasks, whose markers know nothing of them.
     if (context.numPartitions() != spec.partitions()) {
       throw new IllegalStateException("the deliver job of pipeline " + spec.pipeline() + " has "
           + context.numPartitions() + " partitions; its checkpoint was begun with " + spec.partitions());
     }
-    return new TaskDelivery(spec, task, Producers.POOL, System::nanoTime).run(rows, context.taskAttemptId());
+    return task(spec, context.partitionId(), context.taskAttemptId(), rows);
+  }
+
+  /** What a task does, for whoever runs tasks without Spark. */
+  public static Summary task(DeliverySpec spec, int task, long attempt, Iterator<byte[]> rows) {
+    return new TaskDelivery(spec, task, Producers.POOL, System::nanoTime).run(rows, attempt);
   }
 }

@@ -3,6 +3,7 @@ package headrace.deliver;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +13,7 @@ import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -45,6 +47,12 @@ final class MarkerLog {
     try (Consumer<byte[], byte[]> consumer = consumer(clients)) {
       Set<TopicPartition> all =
           tasks.stream().map(task -> new TopicPartition(topic, task)).collect(Collectors.toSet());
+      List<PartitionInfo> exist = consumer.partitionsFor(topic, PATIENCE);
+      if (exist == null || exist.size() <= Collections.max(tasks)) {
+        // Asked for offsets of what does not exist, the consumer would wait for it.
+        throw new DeliveryException("topic " + topic + " with the markers of epochs does not exist, or has lost partitions",
+            "start the pipeline again, which creates it");
+      }
       Map<TopicPartition, Long> ends = consumer.endOffsets(all, PATIENCE);
       Map<TopicPartition, Long> begins = consumer.beginningOffsets(all, PATIENCE);
       for (long back = TAIL; ; back *= 100) {
