@@ -56,9 +56,7 @@ class HeadraceError(Exception):
         return _rebuild, (type(self), self.message, self.where, self.cure)
 
 
-def _rebuild(
-    kind: type[HeadraceError], message: str, where: str | None, cure: str | None
-) -> HeadraceError:
+def _rebuild(kind: type[HeadraceError], message: str, where: str | None, cure: str | None) -> HeadraceError:
     return kind(message, where=where, cure=cure)
 
 

@@ -57,6 +57,7 @@ class Arrived:
 
 
 def folder() -> Path:
+    """Return where fetched jars lie."""
     return folders.cache() / "jars"
 
 
@@ -64,12 +65,12 @@ def folder() -> Path:
 def lock() -> dict[str, tuple[Artefact, ...]]:
     """Return the lock list: every set with its jars, in the order of their class path."""
     listed = tomllib.loads(files("headrace.local").joinpath("artefacts.toml").read_text("utf-8"))
-    return {
-        name: tuple(
-            Artefact(*entry["jar"].split(":"), size=entry["size"], sha256=entry["sha256"]) for entry in entries
-        )
-        for name, entries in listed.items()
-    }
+    return {name: tuple(_artefact(**entry) for entry in entries) for name, entries in listed.items()}
+
+
+def _artefact(jar: str, size: int, sha256: str) -> Artefact:
+    group, name, version = jar.split(":")
+    return Artefact(group, name, version, size, sha256)
 
 
 def missing(*sets: str) -> list[Artefact]:
@@ -102,7 +103,7 @@ def fetch(*sets: str, report: Callable[[Arrived], None] = lambda _: None) -> int
     with ThreadPoolExecutor(_PARALLEL, thread_name_prefix="headrace-fetch") as pool:
         running = [pool.submit(one, artefact) for artefact in wanted]
         try:
-            done, _ = wait(running, return_when=FIRST_EXCEPTION)
+            wait(running, return_when=FIRST_EXCEPTION)
         finally:
             # One failed, or Ctrl-C: the others need not go on. What has arrived stays for the next time.
             stop.set()

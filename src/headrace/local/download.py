@@ -19,6 +19,8 @@ from headrace.local.mirror import VARIABLE, Mirror
 _CHUNK = 1 << 16
 _TIMEOUT_SECONDS = 30
 _ATTEMPTS = 4
+# Answers that another attempt may better.
+_PASSING = {408, 416, 429, 500, 502, 503, 504}
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: another download failed and this one gave up
@@ -78,7 +80,7 @@ def _locked(part: Path) -> io.BufferedRandom:
         file.close()
 
 
-def _fill(
+def _fill(  # noqa: C901 - one loop over attempts, clearer than its pieces
     file: io.BufferedRandom,
     remote: Remote,
     mirror: Mirror,
@@ -104,7 +106,7 @@ def _fill(
             error.close()
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
                 file.truncate(0)
-            elif error.code < http.HTTPStatus.INTERNAL_SERVER_ERROR and error.code not in {408, 429}:
+            elif error.code not in _PASSING:
                 raise _refused(remote, mirror, error.code) from None
             failure = error
         except (OSError, http.client.HTTPException) as error:
@@ -187,6 +189,6 @@ def _unreachable(remote: Remote, mirror: Mirror, failure: Exception | None) -> S
     reason = getattr(failure, "reason", None) or failure or "the transfer broke off"
     return SetupError(
         f"{_name(remote)} could not be fetched from {mirror}: {reason}.",
-        cure=f"check the network (HTTPS_PROXY is honoured) and run it again, what has arrived is kept; or set "
-        f"{VARIABLE} to a mirror of Maven's central repository that this machine reaches",
+        cure="check the network (HTTPS_PROXY is honoured) and run it again, what has arrived is kept; "
+        f"or set {VARIABLE} to a mirror of Maven's central repository that this machine reaches",
     )

@@ -8,7 +8,7 @@ import zipfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as ET
 
 from headrace.errors import SetupError
 
@@ -65,16 +65,14 @@ def central() -> str:
 def _from_settings(settings: Path) -> str | None:
     """Return the first usable mirror of central in Maven's settings, as Maven would choose it."""
     try:
-        root = Xml.parse(settings).getroot()  # noqa: S314 - the user's own file
-    except (OSError, Xml.ParseError):
+        root = ET.parse(settings).getroot()  # noqa: S314 - the user's own file
+    except (OSError, ET.ParseError):
         return None
     for mirror in root.iter():
         if _tag(mirror) != "mirror":
             continue
         fields = {_tag(child): (child.text or "").strip() for child in mirror}
-        url = re.sub(
-            r"\$\{env\.(\w+)\}", lambda m: os.environ.get(m[1], m[0]), fields.get("url", "")
-        )
+        url = re.sub(r"\$\{env\.(\w+)\}", lambda m: os.environ.get(m[1], m[0]), fields.get("url", ""))
         mirrors_central = _covers_central(fields.get("mirrorOf", ""))
         if mirrors_central and fields.get("blocked") != "true" and _usable(url):
             return url
@@ -86,7 +84,7 @@ def _covers_central(mirror_of: str) -> bool:
     return "!central" not in patterns and any(p in {"central", "*", "external:*"} for p in patterns)
 
 
-def _tag(element: Xml.Element) -> str:
+def _tag(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 

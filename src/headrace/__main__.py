@@ -1,0 +1,5 @@
+"""``python -m headrace``: the command line."""
+
+from headrace.cli import main
+
+main()

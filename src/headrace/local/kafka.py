@@ -1,0 +1,160 @@
+"""Kafka as one node on this machine: a KRaft broker in a JVM of its own."""
+
+import base64
+import os
+import subprocess
+import uuid
+from typing import ClassVar
+
+from headrace.errors import SetupError
+from headrace.local import artefacts, java
+from headrace.local.ports import LOOPBACK, answers
+from headrace.local.services import Service
+
+
+class Kafka(Service):
+    """One broker that is its own controller, reachable from this machine only."""
+
+    name: ClassVar[str] = "kafka"
+    ports: ClassVar[dict[str, int]] = {"broker": 9092, "controller": 9093}
+    jars: ClassVar[tuple[str, ...]] = ("kafka",)
+
+    def prepare(self, ports: dict[str, int]) -> None:
+        """Write the configuration; at the first start also format the log folder."""
+        data = self.folder / "data"
+        settings = _SETTINGS | {
+            "listeners": f"CLIENTS://{LOOPBACK}:{ports['broker']},CONTROLLER://{LOOPBACK}:{ports['controller']}",
+            "advertised.listeners": f"CLIENTS://{LOOPBACK}:{ports['broker']}",
+            "controller.quorum.voters": f"1@{LOOPBACK}:{ports['controller']}",
+            # A properties file takes \ for an escape.
+            "log.dirs": str(data).replace("\\", "\\\\"),
+        }
+        lines = "".join(f"{name}={value}\n" for name, value in settings.items())
+        (self.folder / "server.properties").write_text(lines, "utf-8")
+        (self.folder / "log4j2.xml").write_text(_LOGGING, "utf-8")
+        if not (data / "meta.properties").is_file():
+            self._format()
+
+    def command(self) -> list[str]:
+        return self._java("kafka.Kafka", "server.properties", heap="512m")
+
+    def variables(self) -> dict[str, str]:
+        # Kafka reads nothing of the environment that we want; but time zones and library paths are the user's.
+        kept = {
+            name: os.environ[name] for name in ("HOME", "PATH", "TZ", "LD_LIBRARY_PATH") if name in os.environ
+        }
+        return super().variables() | kept
+
+    def is_ready(self, ports: dict[str, int]) -> bool:
+        """Ask for the cluster's metadata: a broker is listed in it once it accepts clients."""
+        if not answers(ports["broker"]):
+            return False
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        # Refused connections are what we expect while it starts: the client's own log would only alarm.
+        client = AdminClient({"bootstrap.servers": f"{LOOPBACK}:{ports['broker']}", "log_level": 0})
+        try:
+            return bool(client.list_topics(timeout=2).brokers)
+        except KafkaException:
+            return False
+
+    def _format(self) -> None:
+        # 16 random bytes; a leading dash would be taken for an option.
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
+        arguments = ("format", "--cluster-id", cluster, "--config", "server.properties")
+        formatted = subprocess.run(
+            self._java("kafka.tools.StorageTool", *arguments, heap="128m"),
+            cwd=self.folder,
+            env=self.variables(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if formatted.returncode != 0:
+            raise SetupError(
+                f"Kafka could not format {self.folder / 'data'}:\n{formatted.stdout}{formatted.stderr}".rstrip(),
+                cure="make sure that the folder can be written and the disk has space",
+            )
+
+    def _java(self, main: str, *arguments: str, heap: str) -> list[str]:
+        class_path = os.pathsep.join(str(jar) for jar in artefacts.jars("kafka"))
+        return [
+            str(java.find().java),
+            f"-Xmx{heap}",
+            # Serial, and only the first compiler: on a laptop a quick start and little memory count for more
+            # than the last tenth of throughput.
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-Xshare:auto",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-Djava.awt.headless=true",
+            "-Djava.net.preferIPv4Stack=true",
+            "-Dlog4j2.configurationFile=log4j2.xml",
+            "-cp",
+            class_path,
+            main,
+            *arguments,
+        ]
+
+
+_FOREVER = str(2**63 - 1)
+
+_SETTINGS = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "inter.broker.listener.name": "CLIENTS",
+    "listener.security.protocol.map": "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    # One node: everything once, and internal topics small.
+    "default.replication.factor": "1",
+    "min.insync.replicas": "1",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    # A topic that nobody made is a spelling mistake.
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    # Records carry event times, which may lie years back or ahead. By default that deletes them at once, starts
+    # a segment per record, or refuses them.
+    "log.retention.ms": "-1",
+    "log.roll.ms": _FOREVER,
+    "log.message.timestamp.after.max.ms": _FOREVER,
+    # Fit for a laptop.
+    "log.segment.bytes": str(256 << 20),
+    "log.index.size.max.bytes": str(2 << 20),
+    "log.cleaner.dedupe.buffer.size": str(16 << 20),
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "background.threads": "2",
+    "num.recovery.threads.per.data.dir": "2",
+    # A record a second instead of two, while idle.
+    "metadata.max.idle.interval.ms": "5000",
+    # Ready half a second after the start instead of up to two.
+    "broker.heartbeat.interval.ms": "500",
+    # How long the controller, after a crash, takes the former self for alive and makes the new one wait.
+    "broker.session.timeout.ms": "4000",
+}
+
+_LOGGING = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<Configuration status="warn">
+  <Appenders>
+    <Console name="log" target="SYSTEM_OUT">
+      <PatternLayout pattern="%d{ISO8601} %p %c{1}: %m%n"/>
+    </Console>
+  </Appenders>
+  <Loggers>
+    <Logger name="kafka.server.KafkaRaftServer" level="info"/>
+    <Logger name="org.apache.kafka.common.utils.AppInfoParser" level="error"/>
+    <Root level="warn">
+      <AppenderRef ref="log"/>
+    </Root>
+  </Loggers>
+</Configuration>
+"""
