@@ -112,7 +112,7 @@ def explain(name: str, output: str) -> None:
         (
             _UNREACHABLE,
             "The package index cannot be reached, and the first run needs it.",
-            "check the network, or tell pip of a mirror or proxy (PIP_INDEX_URL, HTTPS_PROXY); then try again",
+            "check the network, or tell pip of a mirror or proxy (PIP_INDEX_URL, HTTPS_PROXY)",
         ),
         (
             r"No matching distribution found for (\S+)",

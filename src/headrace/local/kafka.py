@@ -4,6 +4,7 @@ import base64
 import os
 import subprocess
 import uuid
+from pathlib import Path
 from typing import ClassVar
 
 from headrace.errors import SetupError
@@ -22,10 +23,11 @@ class Kafka(Service):
     def prepare(self, ports: dict[str, int]) -> None:
         """Write the configuration; at the first start also format the log folder."""
         data = self.folder / "data"
+        clients, controller = (f"{LOOPBACK}:{ports[name]}" for name in ("broker", "controller"))
         settings = _SETTINGS | {
-            "listeners": f"CLIENTS://{LOOPBACK}:{ports['broker']},CONTROLLER://{LOOPBACK}:{ports['controller']}",
-            "advertised.listeners": f"CLIENTS://{LOOPBACK}:{ports['broker']}",
-            "controller.quorum.voters": f"1@{LOOPBACK}:{ports['controller']}",
+            "listeners": f"CLIENTS://{clients},CONTROLLER://{controller}",
+            "advertised.listeners": f"CLIENTS://{clients}",
+            "controller.quorum.voters": f"1@{controller}",
             # A properties file takes \ for an escape.
             "log.dirs": str(data).replace("\\", "\\\\"),
         }
@@ -33,17 +35,15 @@ class Kafka(Service):
         (self.folder / "server.properties").write_text(lines, "utf-8")
         (self.folder / "log4j2.xml").write_text(_LOGGING, "utf-8")
         if not (data / "meta.properties").is_file():
-            self._format()
+            self._format(data)
 
     def command(self) -> list[str]:
         return self._java("kafka.Kafka", "server.properties", heap="512m")
 
     def variables(self) -> dict[str, str]:
-        # Kafka reads nothing of the environment that we want; but time zones and library paths are the user's.
-        kept = {
-            name: os.environ[name] for name in ("HOME", "PATH", "TZ", "LD_LIBRARY_PATH") if name in os.environ
-        }
-        return super().variables() | kept
+        # What a JVM needs of the user's; options for other Kafkas (KAFKA_OPTS) or JVMs are not for this one.
+        needed = ("HOME", "PATH", "TZ", "LD_LIBRARY_PATH")
+        return super().variables() | {name: os.environ[name] for name in needed if name in os.environ}
 
     def is_ready(self, ports: dict[str, int]) -> bool:
         """Ask for the cluster's metadata: a broker is listed in it once it accepts clients."""
@@ -59,7 +59,7 @@ class Kafka(Service):
         except KafkaException:
             return False
 
-    def _format(self) -> None:
+    def _format(self, data: Path) -> None:
         # 16 random bytes; a leading dash would be taken for an option.
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
         arguments = ("format", "--cluster-id", cluster, "--config", "server.properties")
@@ -73,7 +73,7 @@ class Kafka(Service):
         )
         if formatted.returncode != 0:
             raise SetupError(
-                f"Kafka could not format {self.folder / 'data'}:\n{formatted.stdout}{formatted.stderr}".rstrip(),
+                f"Kafka could not format {data}:\n{formatted.stdout}{formatted.stderr}".rstrip(),
                 cure="make sure that the folder can be written and the disk has space",
             )
 
@@ -120,8 +120,8 @@ _SETTINGS = {
     # A topic that nobody made is a spelling mistake.
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
-    # Records carry event times, which may lie years back or ahead. By default that deletes them at once, starts
-    # a segment per record, or refuses them.
+    # Records carry event times, which may lie years back or ahead. By default that deletes them at once,
+    # starts a segment per record, or refuses them.
     "log.retention.ms": "-1",
     "log.roll.ms": _FOREVER,
     "log.message.timestamp.after.max.ms": _FOREVER,

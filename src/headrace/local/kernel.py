@@ -207,7 +207,7 @@ def _stamp_of(jar: Path) -> str | None:
 
 
 def _hash(here: Checkout) -> str:
-    """Return one sum over all that the jar depends on; 40 characters, since a manifest line holds 72 bytes."""
+    """Return one sum over all that the jar depends on, short enough for a line of a manifest."""
     against = [f"release {RELEASE}", f"pyspark {version('pyspark')}"]
     against += [artefact.sha256 for artefact in artefacts.lock()["spark"]]
     text = _hash_of_files([here.sources, here.resources]) + " ".join(against)
