@@ -128,9 +128,7 @@ def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
         weaver.outlets.append(Outlet(name, label, None, rows.schema))
 
 
-def _key(
-    weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: str
-) -> tuple[Column, Column]:
+def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: str) -> tuple[Column, Column]:
     expressions = [(f"key{position}", each) for position, each in enumerate(delivery.sink.key_expressions())]
     if not expressions:
         return F.lit(None).cast("binary"), alive

@@ -112,13 +112,13 @@ def _not_repeatable(expression: Expression) -> str | None:
         if not isinstance(part, Call):
             continue
         if part.function in NOT_REPEATABLE:
-            return part.function
+            return str(part.function)
         if part.function == "expr":
             text = next((child.value for child in part.children if isinstance(child, Value)), "")
             named = {word.lower() for word in re.findall(r"(\w+)\s*\(", str(text))}
             found = sorted(named & NOT_REPEATABLE)
             if found:
-                return found[0]
+                return str(found[0])
     return None
 
 

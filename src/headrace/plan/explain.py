@@ -40,12 +40,13 @@ def text(layers: Layers) -> str:
     """Return the plan as a person reads it."""
     plan = describe(layers)
     stores = f"{plan['state_stores']} state store" if plan["state_stores"] else "no state"
-    lines = [
-        f"pipeline {plan['pipeline']}: {_count(len(plan['sources']), 'source')}, "
-        f"{_count(plan['layers'], 'stateful layer')}, {_count(plan['shuffles'], 'shuffle')}, {stores}",
-        "",
-        "sources",
-    ]
+    size = (
+        _count(len(plan["sources"]), "source"),
+        _count(plan["layers"], "stateful layer"),
+        _count(plan["shuffles"], "shuffle"),
+        stores,
+    )
+    lines = [f"pipeline {plan['pipeline']}: {', '.join(size)}", "", "sources"]
     for source in plan["sources"]:
         lines.append(f"  {source['name']}")
         lines.append(f"      topic {source['topic']} ({source['codec']}), from {source['start']}")
@@ -53,7 +54,9 @@ def text(layers: Layers) -> str:
             lines.append(f"      event time {source['time']}; watermark: {source['watermark']}")
         else:
             lines.append("      no watermark: no step needs event time")
-        lines.append(f"      bad rows: {source['on_error']}; rows lost to retention: {source['on_data_loss']}")
+        lines.append(
+            f"      bad rows: {source['on_error']}; rows lost to retention: {source['on_data_loss']}"
+        )
     if plan["steps"]:
         lines += ["", "steps"]
     for step in plan["steps"]:
@@ -72,15 +75,14 @@ def text(layers: Layers) -> str:
 def losses(layers: Layers) -> list[dict[str, str]]:
     """Return what nobody delivers or what the user gave up; all of it is counted while running."""
     used = _used_ports(layers)
-    found = []
-    for node in layers.programs:
-        if Port(node, "late") not in used:
-            found.append(
-                {
-                    "what": f"{node.name}.late",
-                    "how": "rows later than their window are counted and dropped; deliver it to keep them",
-                }
-            )
+    found = [
+        {
+            "what": f"{node.name}.late",
+            "how": "rows later than their window are counted and dropped; deliver it to keep them",
+        }
+        for node in layers.programs
+        if Port(node, "late") not in used
+    ]
     for source in layers.sources:
         if Port(source, "rejected") not in used and source.topic.on_error == "reject":
             found.append(
@@ -141,11 +143,8 @@ def _step(layers: Layers, node: Node) -> dict[str, Any]:
 def _runs(layers: Layers, node: Node) -> tuple[str, str]:
     if isinstance(node, WindowAggNode):
         upstream = ", ".join(source.name for source in node.sources)
-        return (
-            "kernel",
-            f"layer 1: Spark's own windows drop late rows unseen; time is the watermark of {upstream}; "
-            "combined before the shuffle, state by key group",
-        )
+        why = f"layer 1: Spark's own windows drop late rows unseen; time is the watermark of {upstream}"
+        return "kernel", f"{why}; combined before the shuffle, state by key group"
     place = "before" if node in layers.front else "after"
     if isinstance(node, UnionNode):
         return "native", f"{place} the operator: rows of both go the same way, nothing is copied"
@@ -181,8 +180,9 @@ def _does(node: Node) -> str:
 
 
 def _bare(expression: Expression) -> str:
-    aliased = isinstance(expression, Method) and expression.method in {"alias", "name"}
-    return (expression.subject if aliased else expression).text()
+    if isinstance(expression, Method) and expression.method in {"alias", "name"}:
+        return expression.subject.text()
+    return expression.text()
 
 
 def _named(name: str, what: str) -> str:

@@ -60,7 +60,7 @@ class Front:
     """All that stands before the operator."""
 
     packed: DataFrame
-    exits: list[dict[str, int | str]]
+    exits: list[dict[str, Any]]
     programs: dict[WindowAggNode, ProgramTypes]
     schemas: dict[Port, StructType]
 
@@ -85,7 +85,9 @@ class _Weaver:
     schemas: dict[Port, StructType] = field(default_factory=dict)
 
 
-def build(kernel: Kernel, layers: Layers, raw: Mapping[SourceNode, DataFrame], indices: Mapping[str, int]) -> Front:
+def build(
+    kernel: Kernel, layers: Layers, raw: Mapping[SourceNode, DataFrame], indices: Mapping[str, int]
+) -> Front:
     """Weave the frames of all sources into one of packed rows."""
     weaver = _Weaver(kernel, layers)
     for source in layers.sources:
@@ -140,7 +142,10 @@ def _reject(weaver: _Weaver, source: SourceNode, rejection: Rejection) -> None:
         text = F.concat(F.lit(f"step {rejection.step} of topic {source.topic.name} failed: "), reason)
         reason = F.when(reason.isNotNull(), F.raise_error(text))
     struct = F.struct(
-        *(F.col(f"__{name}").alias(name) for name in ("topic", "partition", "offset", "timestamp", "key", "value")),
+        *(
+            F.col(f"__{name}").alias(name)
+            for name in ("topic", "partition", "offset", "timestamp", "key", "value")
+        ),
         F.lit(rejection.step).alias("step"),
         reason.cast("string").alias("reason"),
     )
@@ -182,9 +187,13 @@ def _program(weaver: _Weaver, node: WindowAggNode) -> None:
                 cure="cast the columns to one type before the union",
             )
         struct = F.col(rows.struct)
-        made = F.struct(
-            *(each.alias(kind.name) for each, kind in zip(taken.over(struct), taken.schema, strict=True))
-        ) if taken else F.struct()
+        made = (
+            F.struct(
+                *(each.alias(kind.name) for each, kind in zip(taken.over(struct), taken.schema, strict=True))
+            )
+            if taken
+            else F.struct()
+        )
         value, computed, rejection = frame.guarded(
             rows, made, may_fail=bool(taken and taken.may_fail()), step=node.name
         )
@@ -217,9 +226,9 @@ def _types(
     try:
         results = empty.agg(*asked).schema
     except Exception as refused:
-        from headrace.plan.kernel import _refusal  # noqa: PLC0415
+        from headrace.plan.kernel import refusal
 
-        raise _refusal(refused, node.where) from refused
+        raise refusal(refused, node.where) from refused
     described = []
     position = 0
     for aggregate, result in zip(node.aggregates, results, strict=True):

@@ -40,20 +40,21 @@ class Kernel:
     def __init__(self, spark: SparkSession) -> None:
         """Find the kernel in the session's JVM; without it nothing works, and it says so."""
         self.spark = spark
-        self.jvm: Any = spark._jvm  # noqa: SLF001 - py4j is how pyspark itself reaches its engine
-        self._session = spark._jsparkSession  # noqa: SLF001
+        jvm: Any = spark._jvm
+        self.jvm = jvm
+        self._session = spark._jsparkSession
         try:
-            self.jvm.java.lang.Class.forName(
+            jvm.java.lang.Class.forName(
                 "headrace.expression.Expressions",
-                True,  # noqa: FBT003 - a Java signature
-                self.jvm.java.lang.Thread.currentThread().getContextClassLoader(),
+                True,
+                jvm.java.lang.Thread.currentThread().getContextClassLoader(),
             )
         except Exception as missing:
             raise SetupError(
                 "the Spark session does not have headrace's kernel on its class path",
                 cure="start it with headrace.run.session.start, or add headrace's jars to spark.jars",
             ) from missing
-        self._expressions = self.jvm.headrace.expression.Expressions
+        self._expressions = jvm.headrace.expression.Expressions
 
     def pack(self, row: Column) -> Column:
         """Make a struct the bytes of a row."""
@@ -78,17 +79,17 @@ class Kernel:
                 self._session, schema.json(), [_java(column) for column in columns]
             )
         except Exception as refused:
-            raise _refusal(refused, where) from refused
+            raise refusal(refused, where) from refused
         failing = tuple(bool(projection.mayFail(each)) for each in range(len(columns)))
         return Analysed(_schema(projection.schemaJson()), projection, failing)
 
-    def transform(self, schema: StructType, function: Any, where: str) -> tuple[Analysed, Any]:  # noqa: ANN401
+    def transform(self, schema: StructType, function: Any, where: str) -> tuple[Analysed, Any]:
         """Take apart what a user's function makes of an empty frame; second is its condition or None."""
         empty = self.empty(schema)
         try:
             made = function(empty)
         except PySparkException as refused:
-            raise _refusal(refused, where) from refused
+            raise refusal(refused, where) from refused
         if not isinstance(made, DataFrame):
             raise PlanError(
                 f"the function given to transform returned {type(made).__name__}, not a DataFrame",
@@ -99,11 +100,11 @@ class Kernel:
             taken = self.jvm.headrace.expression.Rebind.transform(
                 self._session,
                 schema.json(),
-                empty._jdf,  # noqa: SLF001
-                made._jdf,  # noqa: SLF001
+                empty._jdf,
+                made._jdf,
             )
         except Exception as refused:
-            raise _refusal(refused, where) from refused
+            raise refusal(refused, where) from refused
         names = list(taken.names())
         failing = tuple(bool(taken.mayFail(each)) for each in range(len(names)))
         return Analysed(_schema(taken.schemaJson()), taken, failing), taken
@@ -117,15 +118,15 @@ class Kernel:
         return list(self.jvm.headrace.operator.KeyGroups.numbers(program, groups, partitions))
 
 
-def _java(column: Column) -> Any:  # noqa: ANN401
-    return column._jc  # type: ignore[attr-defined]  # noqa: SLF001 - the classic Column's Java half
+def _java(column: Column) -> Any:
+    return column._jc
 
 
 def _schema(text: str) -> StructType:
     return StructType.fromJson(json.loads(text))
 
 
-def _refusal(refused: Exception, where: str) -> PlanError:
+def refusal(refused: Exception, where: str) -> PlanError:
     """Say Spark's own words, without its stack and without the plan it prints."""
     text = str(getattr(refused, "java_exception", None) or refused)
     for name in ("java.lang.IllegalArgumentException: ", "org.apache.spark.sql.AnalysisException: "):

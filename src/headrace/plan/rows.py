@@ -66,7 +66,7 @@ class Frame:
     def rows(self, struct: Column, alive: Column, schema: StructType) -> Rows:
         """Keep a struct and its liveness as columns."""
         rows = Rows(self.fresh("row"), self.fresh("alive"), schema)
-        self.add(**{rows.struct: struct, rows.alive: F.coalesce(alive, F.lit(False))})  # noqa: FBT003
+        self.add(**{rows.struct: struct, rows.alive: F.coalesce(alive, F.lit(False))})
         return rows
 
     def analyse(self, rows: Rows, expressions: Sequence[tuple[str, Expression]], where: str) -> Analysed:
@@ -87,7 +87,9 @@ class Frame:
         self.add(**{reason: F.col(tried)["error"]})
         return F.col(tried)["value"], alive & F.col(reason).isNull(), Rejection(step, reason, rows)
 
-    def step(self, node: Node, rows: Rows, name: str, like: StructType | None = None) -> tuple[Rows, list[Rejection]]:
+    def step(
+        self, node: Node, rows: Rows, name: str, like: StructType | None = None
+    ) -> tuple[Rows, list[Rejection]]:
         """Take rows through a stateless step."""
         if isinstance(node, WhereNode):
             return self._where(node, rows, name)
@@ -111,14 +113,19 @@ class Frame:
                 where=node.where,
                 cure="compare it with something: F.col(...) > 0",
             )
-        return self._filtered(rows, analysed.over(F.col(rows.struct))[0], analysed.may_fail(), name)
+        return self._filtered(rows, analysed.over(F.col(rows.struct))[0], name, may_fail=analysed.may_fail())
 
     def _filtered(
-        self, rows: Rows, condition: Column, may_fail: bool, name: str  # noqa: FBT001
+        self,
+        rows: Rows,
+        condition: Column,
+        name: str,
+        *,
+        may_fail: bool,
     ) -> tuple[Rows, list[Rejection]]:
         kept, computed, rejection = self.guarded(rows, condition, may_fail=may_fail, step=name)
         alive = self.fresh("alive")
-        self.add(**{alive: F.coalesce(computed & kept, F.lit(False))})  # noqa: FBT003
+        self.add(**{alive: F.coalesce(computed & kept, F.lit(False))})
         return Rows(rows.struct, alive, rows.schema), [rejection] if rejection else []
 
     def _project(self, rows: Rows, analysed: Analysed, name: str) -> tuple[Rows, list[Rejection]]:
@@ -130,10 +137,10 @@ class Frame:
         return self.rows(made, computed, analysed.schema), [rejection] if rejection else []
 
     def _with_columns(self, node: WithColumnsNode, rows: Rows, name: str) -> tuple[Rows, list[Rejection]]:
-        from headrace.declare.expr import column  # noqa: PLC0415
+        from headrace.declare.expr import column
 
         new = {each.name: each.expression for each in node.projections}
-        old = [(field.name, new.pop(field.name, None) or column(f"`{field.name}`")) for field in rows.schema]
+        old = [(field.name, new.pop(field.name, column(f"`{field.name}`"))) for field in rows.schema]
         return self._project(rows, self.analyse(rows, [*old, *new.items()], node.where), name)
 
     def _transform(self, node: TransformNode, rows: Rows, name: str) -> tuple[Rows, list[Rejection]]:
@@ -146,10 +153,10 @@ class Frame:
                 cure="declare the columns that it makes, in their order",
             )
         rejections: list[Rejection] = []
-        condition = taken.condition(F.col(rows.struct)._jc)  # type: ignore[attr-defined]  # noqa: SLF001
+        condition = taken.condition(F.col(rows.struct)._jc)
         if condition is not None:
             rows, rejections = self._filtered(
-                rows, Column(condition), bool(taken.conditionMayFail()), name
+                rows, Column(condition), name, may_fail=bool(taken.conditionMayFail())
             )
         made, more = self._project(rows, analysed, name)
         return made, [*rejections, *more]

@@ -68,7 +68,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
     return steps
 
 
-def build(  # noqa: PLR0913 - the parts of one query
+def build(
     kernel: Kernel,
     query: str,
     layers: Layers,
@@ -97,18 +97,18 @@ def build(  # noqa: PLR0913 - the parts of one query
             .name(CLOCK)
             .load()
         )
-        out = jvm.headrace.operator.Layer.apply(made.packed._jdf, ticks._jdf, layer, clock.maxima())  # noqa: SLF001
+        out = jvm.headrace.operator.Layer.apply(made.packed._jdf, ticks._jdf, layer, clock.maxima())
     else:
-        out = jvm.headrace.operator.Passing.apply(made.packed._jdf, layer, clock.maxima())  # noqa: SLF001
+        out = jvm.headrace.operator.Passing.apply(made.packed._jdf, layer, clock.maxima())
     after = back.build(kernel, layers, DataFrame(out, kernel.spark), made.schemas)
     return Built(after.packed, tuple(after.outlets), manifest)
 
 
-def _window(window: Any) -> dict[str, Any]:  # noqa: ANN401 - one kind of window so far
+def _window(window: Any) -> dict[str, Any]:
     return {"kind": "tumbling", "size": microseconds(window.size), "offset": microseconds(window.offset)}
 
 
-def _clock(  # noqa: PLR0913
+def _clock(
     layers: Layers,
     manifest: Manifest,
     groups: Mapping[str, list[int]],
@@ -196,6 +196,7 @@ def _slots(types: front.ProgramTypes, step: manifests.StepState) -> list[Mapping
 def _output(types: front.ProgramTypes, step: manifests.StepState) -> StructType:
     """Return the panes' schema with the aggregates in the order of their slots."""
     names = {each["name"] for each in types.aggregates}
-    first = next(place for place, field in enumerate(types.output) if field.name in names)
+    fields = list(types.output)
+    first = next(place for place, field in enumerate(fields) if field.name in names)
     made = [types.output[each["name"]] for each in _slots(types, step)]
-    return StructType([*types.output[:first], *made, *types.output[first + len(made) :]])
+    return StructType([*fields[:first], *made, *fields[first + len(made) :]])

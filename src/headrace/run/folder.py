@@ -70,10 +70,10 @@ class HadoopFolder:
 
     def __init__(self, uri: str, spark: SparkSession) -> None:
         """Name the folder; it need not exist."""
-        jvm = spark._jvm  # noqa: SLF001 - py4j is the only way to Hadoop's file systems
+        jvm = spark._jvm
         if jvm is None:
             raise RuntimeError("the Spark session has no JVM")
-        self._files = jvm.headrace.storage.Files(uri, spark._jsparkSession)  # noqa: SLF001
+        self._files = jvm.headrace.storage.Files(uri, spark._jsparkSession)
 
     def read(self, name: str) -> str | None:
         """Return a file's text, or None when there is no such file."""

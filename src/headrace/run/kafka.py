@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from headrace.declare.node import SourceNode
 from headrace.declare.sink import Kafka
@@ -26,16 +26,16 @@ BROKERS_CHOICE = -1
 def bootstrap(settings: Settings) -> str:
     """Return the brokers: the setting, or the Kafka that `headrace up` started."""
     if settings["kafka.bootstrap"]:
-        return cast("str", settings["kafka.bootstrap"])
-    from headrace.local import stack  # noqa: PLC0415 - only where no broker is set
+        return str(settings["kafka.bootstrap"])
+    from headrace.local.stack import Stack
 
-    running = stack.address("kafka")
-    if running is None:
+    running = Stack().status(["kafka"])["kafka"]
+    if running.state != "running" or running.address is None:
         raise SettingsError(
             "no Kafka is set and none is running here",
             cure="headrace up, or set kafka.bootstrap in headrace.toml ($HEADRACE_KAFKA_BOOTSTRAP)",
         )
-    return running
+    return running.address
 
 
 def clients(settings: Settings, own: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -116,7 +116,7 @@ class Topics:
         except Exception as failure:
             raise told(failure) from failure
 
-    def __enter__(self) -> Topics:
+    def __enter__(self) -> Self:
         """Use it."""
         return self
 
@@ -124,7 +124,7 @@ class Topics:
         """Disconnect."""
         self._topics.close()
 
-    def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401
+    def call(self, method: str, *arguments: object) -> Any:
         """Call a method of the kernel's; its errors are ours."""
         try:
             return getattr(self._topics, method)(*arguments)
@@ -151,14 +151,16 @@ def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifes
                 cure="stop the other run and restore its checkpoint, or begin anew: headrace reset FILE",
             )
         raise CheckpointError(
-            f"the topics of pipeline {manifest.pipeline!r} hold the results of another history, {told_epochs}, "
+            f"the topics of pipeline {manifest.pipeline!r} hold the results of another history, "
+            f"{told_epochs}, "
             "and this checkpoint is new: was the old one deleted?",
             cure="restore the old checkpoint, or choose what becomes of its results: "
             "headrace reset FILE --outputs append (or replace)",
         )
     if begun and found["unmarked"]:
         raise CheckpointError(
-            f"the markers of pipeline {manifest.pipeline!r} are gone from topic {marker_topic(manifest.pipeline)!r}: "
+            f"the markers of pipeline {manifest.pipeline!r} are gone from topic "
+            f"{marker_topic(manifest.pipeline)!r}: "
             "nobody can say whether its last epoch was delivered",
             cure="headrace reset FILE --outputs append (or replace)",
         )

@@ -52,6 +52,7 @@ class Manifest:
     partitions: int
     checkpoint: str = field(default_factory=lambda: str(uuid.uuid4()))
     next_program: int = 1
+    layers: int | None = None
     sources: Mapping[str, SourceState] = field(default_factory=dict)
     steps: Mapping[str, StepState] = field(default_factory=dict)
     finished: bool = False
@@ -94,7 +95,8 @@ def read(folder: Folder) -> Manifest | None:
         )
     values["sources"] = {name: SourceState(**source) for name, source in values["sources"].items()}
     values["steps"] = {
-        name: StepState(**{**step, "sources": tuple(step["sources"])}) for name, step in values["steps"].items()
+        name: StepState(**{**step, "sources": tuple(step["sources"])})
+        for name, step in values["steps"].items()
     }
     return Manifest(**values)
 
@@ -104,7 +106,7 @@ def write(folder: Folder, manifest: Manifest) -> None:
     folder.write(FILE, manifest.text())
 
 
-def settle(  # noqa: PLR0913 - the facts of a start, each of its own kind
+def settle(
     manifest: Manifest | None,
     pipeline: str,
     sources: Mapping[str, str],
@@ -122,6 +124,7 @@ def settle(  # noqa: PLR0913 - the facts of a start, each of its own kind
         _same_pipeline(manifest, pipeline)
         _steps_still_there(manifest, wanted)
         _layers_unchanged(manifest, wanted)
+    depth = max((step.layer + 1 for step in wanted.values()), default=0)
     known = _sources(manifest, sources)
     next_program = manifest.next_program
     settled: dict[str, StepState] = {}
@@ -150,7 +153,7 @@ def settle(  # noqa: PLR0913 - the facts of a start, each of its own kind
                 step.sources,
             )
             next_program += 1
-    return replace(manifest, sources=known, steps=settled, next_program=next_program)
+    return replace(manifest, sources=known, steps=settled, next_program=next_program, layers=depth)
 
 
 def _same_pipeline(manifest: Manifest, pipeline: str) -> None:
@@ -166,7 +169,8 @@ def refuse_finished(manifest: Manifest) -> None:
     """Refuse a checkpoint that was drained."""
     if manifest.finished:
         raise CheckpointError(
-            f"the checkpoint of {manifest.pipeline!r} is finished: it was drained, and its windows are closed for good",
+            f"the checkpoint of {manifest.pipeline!r} is finished: "
+            "it was drained, and its windows are closed for good",
             cure="start a new history: headrace reset FILE",
         )
 
@@ -186,23 +190,25 @@ def _steps_still_there(manifest: Manifest, wanted: Mapping[str, Wanted]) -> None
             f"step {gone[0]!r} is gone and step {alike[0].name!r} looks like it: "
             "a step's name is the name of its state, and a renamed step would start empty",
             where=alike[0].where,
-            cure=f"call it {gone[0]!r} again, or start a new history: headrace reset",
+            cure=f"call it {gone[0]!r} again, or start a new history: headrace reset FILE",
         )
     raise CheckpointError(
         f"step {gone[0]!r} has state in the checkpoint but is not in the pipeline",
-        cure="put the step back, or start a new history: headrace reset",
+        cure="put the step back, or start a new history: headrace reset FILE",
     )
 
 
 def _layers_unchanged(manifest: Manifest, wanted: Mapping[str, Wanted]) -> None:
-    old = {step.layer for step in manifest.steps.values()}
+    if manifest.layers is None:
+        # A history that was only announced, by a reset, has no operators yet.
+        return
     for step in wanted.values():
-        if step.layer not in old:
+        if step.layer >= manifest.layers:
             raise CheckpointError(
                 f"step {step.name!r} needs a stateful layer that the checkpoint does not have "
-                f"(it has {len(old)}): Spark cannot add one to a history",
+                f"(it has {manifest.layers}): Spark cannot add one to a history",
                 where=step.where,
-                cure="start a new history: headrace reset",
+                cure="start a new history: headrace reset FILE",
             )
 
 
@@ -211,13 +217,13 @@ def _sources(manifest: Manifest, sources: Mapping[str, str]) -> dict[str, Source
         if name not in sources:
             raise CheckpointError(
                 f"source {name!r} (topic {source.topic!r}) is in the checkpoint but not in the pipeline",
-                cure="put it back, or start a new history: headrace reset",
+                cure="put it back, or start a new history: headrace reset FILE",
             )
         if sources[name] != source.topic:
             raise CheckpointError(
                 f"source {name!r} read topic {source.topic!r} and now reads {sources[name]!r}: "
                 "its offsets mean nothing there",
-                cure="give the new topic's stream another name, or start a new history: headrace reset",
+                cure="give the new topic's stream another name, or start a new history: headrace reset FILE",
             )
     known = dict(manifest.sources)
     for name, topic in sources.items():

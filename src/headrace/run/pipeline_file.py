@@ -32,7 +32,9 @@ def load(reference: str) -> Pipeline:
         )
     if len(distinct) > 1:
         names = ", ".join(sorted(distinct.values()))
-        raise PlanError(f"{path} has several pipelines: {names}", cure=f"say which: {path}:{min(distinct.values())}")
+        raise PlanError(
+            f"{path} has several pipelines: {names}", cure=f"say which: {path}:{min(distinct.values())}"
+        )
     return next(iter(found.values()))
 
 
@@ -53,7 +55,11 @@ def _module(file: Path) -> object:
         raise
     except Exception as failure:
         frame = next(
-            (each for each in reversed(traceback.extract_tb(failure.__traceback__)) if each.filename == str(file)),
+            (
+                each
+                for each in reversed(traceback.extract_tb(failure.__traceback__))
+                if each.filename == str(file)
+            ),
             None,
         )
         raise PlanError(

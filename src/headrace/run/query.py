@@ -99,9 +99,9 @@ def start(
     spark: SparkSession | None = None,
 ) -> Running:
     """Start a pipeline from its checkpoint; a new checkpoint is made where there is none."""
-    from headrace.plan import front  # noqa: PLC0415 - from here on pyspark is needed
-    from headrace.plan.kernel import Kernel  # noqa: PLC0415
-    from headrace.run import build, kafka, session  # noqa: PLC0415
+    from headrace.plan import front
+    from headrace.plan.kernel import Kernel
+    from headrace.run import build, kafka, session
 
     layers, known = precheck(pipeline, settings)
     if spark is None:
@@ -116,7 +116,9 @@ def start(
     uri = settings.checkpoint_of(pipeline.name)
     folder = folders.open_folder(uri, spark)
     known = known or manifests.read(folder)
-    partitions = known.partitions if known else settings["state.partitions"] or spark.sparkContext.defaultParallelism
+    partitions = (
+        known.partitions if known else settings["state.partitions"] or spark.sparkContext.defaultParallelism
+    )
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     kafka.ensure_topics(kernel, layers, settings, partitions)
     query = f"{pipeline.name}-{uuid.uuid4()}"
@@ -132,9 +134,7 @@ def start(
         groups=settings["state.groups"],
         codec=build.CODEC,
     )
-    built = build.build(
-        kernel, query, layers, made, manifest, checkpoint=uri, drain=until == "drained"
-    )
+    built = build.build(kernel, query, layers, made, manifest, checkpoint=uri, drain=until == "drained")
     delivery = delivery_of(layers, built, settings)
     begun = bool(folder.names("commits"))
     if kafka.exactly_once(layers):
@@ -144,7 +144,7 @@ def start(
     else:
         manifests.write(folder, manifest)
     progress = kernel.jvm.headrace.run.Progress("headrace clock")
-    spark._jsparkSession.streams().addListener(progress)  # noqa: SLF001
+    spark._jsparkSession.streams().addListener(progress)
     epochs = kernel.jvm.headrace.run.Epochs(query, progress, json.dumps(delivery), json.dumps(_told(built)))
     java = _start(kernel, built, pipeline.name, uri, epochs, settings, bounded=until != "stopped")
     progress.follow(java.runId().toString())
@@ -161,7 +161,7 @@ def source_indices(layers: Layers, known: manifests.Manifest | None) -> dict[str
 
 def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, Any]:
     """Return what the kernel's delivery needs to know, the epoch aside."""
-    from headrace.run import kafka  # noqa: PLC0415
+    from headrace.run import kafka
 
     sinks = kafka.sinks(layers)
     outlets: list[dict[str, Any]] = []
@@ -184,16 +184,24 @@ def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, A
 
 def _told(built: Built) -> list[dict[str, Any]]:
     return [
-        {"name": outlet.name, "delivery": outlet.delivery, "counted": outlet.counted} for outlet in built.outlets
+        {"name": outlet.name, "delivery": outlet.delivery, "counted": outlet.counted}
+        for outlet in built.outlets
     ]
 
 
-def _start(  # noqa: PLR0913
-    kernel: Kernel, built: Built, name: str, uri: str, epochs: Any, settings: Settings, *, bounded: bool  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+def _start(
+    kernel: Kernel,
+    built: Built,
+    name: str,
+    uri: str,
+    epochs: Any,
+    settings: Settings,
+    *,
+    bounded: bool,
+) -> Any:
     try:
         return kernel.jvm.headrace.run.Queries.start(
-            built.packed._jdf,  # noqa: SLF001
+            built.packed._jdf,
             name,
             uri,
             bounded,
@@ -206,6 +214,6 @@ def _start(  # noqa: PLR0913
 
 def failed(failure: Exception) -> RunError | CheckpointError | Exception:
     """Say why a query ended, in one line where its cause is known."""
-    from headrace.run import kafka  # noqa: PLC0415
+    from headrace.run import kafka
 
     return kafka.told(failure)

@@ -56,11 +56,11 @@ def start(
     java_options: str = "",
 ) -> SparkSession:
     """Start the session (or return the one that runs, with the SQL options set on it)."""
-    from headrace.local import java, kernel  # noqa: PLC0415 - looked for only when a JVM is really needed
+    from headrace.local import java, kernel
 
     chosen = dict(options or {})
-    for option in chosen:
-        if option in FIXED and chosen[option] != FIXED[option]:
+    for option, value in chosen.items():
+        if option in FIXED and value != FIXED[option]:
             raise SettingsError(
                 f"Spark option {option} is fixed by headrace to {FIXED[option]!r}",
                 cure="take it out of [spark.options]",
@@ -68,7 +68,7 @@ def start(
     os.environ.update(java.environment(java.find()))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to import
+    from pyspark.sql import SparkSession
 
     jars = ",".join(str(jar) for jar in kernel.jars())
     every = {

@@ -87,23 +87,43 @@ def _option_text(value: object) -> str:
 
 
 KNOWN = (
-    Setting("checkpoint", _text, ".headrace/checkpoints", "folder or Hadoop URI; each pipeline gets a folder in it"),
-    Setting("kafka.bootstrap", _text, None, "host:port of the brokers; without it, the Kafka of `headrace up`"),
+    Setting(
+        "checkpoint",
+        _text,
+        ".headrace/checkpoints",
+        "folder or Hadoop URI; each pipeline gets a folder in it",
+    ),
+    Setting(
+        "kafka.bootstrap", _text, None, "host:port of the brokers; without it, the Kafka of `headrace up`"
+    ),
     Setting("kafka.create-topics", _switch, True, "create topics that are missing"),
     Setting("kafka.partitions", _count, 2, "partitions of topics that are created"),
-    Setting("kafka.replication", _count, None, "replicas of topics that are created; without it, the broker's default"),
+    Setting(
+        "kafka.replication",
+        _count,
+        None,
+        "replicas of topics that are created; without it, the broker's default",
+    ),
     Setting("kafka.options", _options, {}, "any option of the Kafka clients (TLS, SASL, …)"),
     Setting("spark.master", _text, "local[*]", "where Spark runs: local[N], spark://…, yarn, k8s://…"),
     Setting("spark.options", _options, {}, "any option of Spark"),
     Setting("state.groups", _count, 64, "key groups of a new stateful step; fixed by the checkpoint"),
-    Setting("state.partitions", _count, None, "state partitions; without it, Spark's cores; fixed by the checkpoint"),
+    Setting(
+        "state.partitions",
+        _count,
+        None,
+        "state partitions; without it, Spark's cores; fixed by the checkpoint",
+    ),
     Setting("epoch.target", _duration, timedelta(seconds=2), "how long an epoch with backlog should take"),
     Setting("epoch.max-rows", _count, 100_000, "rows of the first epoch, per source; adapts to epoch.target"),
     Setting("epoch.fixed-rows", _count, None, "rows per epoch and source that do not adapt"),
     Setting("epoch.interval", _duration, timedelta(0), "least time between the starts of two epochs"),
     Setting("epoch.retain", _count, 100, "epochs kept in the checkpoint"),
     Setting(
-        "delivery.transaction-timeout", _duration, timedelta(seconds=60), "longest Kafka transaction of one task"
+        "delivery.transaction-timeout",
+        _duration,
+        timedelta(seconds=60),
+        "longest Kafka transaction of one task",
     ),
 )
 _BY_NAME = {setting.name: setting for setting in KNOWN}
@@ -116,7 +136,7 @@ class Settings:
     values: Mapping[str, Any] = field(repr=False)
     folder: Path
 
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - each setting has its own type
+    def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
     def checkpoint_of(self, pipeline: str) -> str:
@@ -169,12 +189,14 @@ def _from_file(file: Path) -> dict[str, Any]:
     return found
 
 
-def _read(setting: Setting, value: object, where: str) -> Any:  # noqa: ANN401
+def _read(setting: Setting, value: object, where: str) -> Any:
     try:
         return setting.read(_expand(value, where))
     except ValueError as problem:
         # The value is not shown: it may be a secret.
-        raise SettingsError(f"{setting.name} has a value that cannot be used: {problem}", where=where) from problem
+        raise SettingsError(
+            f"{setting.name} has a value that cannot be used: {problem}", where=where
+        ) from problem
 
 
 def _expand(value: object, where: str) -> object:

@@ -43,7 +43,7 @@ class Harness:
     harness on the same checkpoint goes on where the last one stopped.
     """
 
-    def __init__(  # noqa: PLR0913 - each has a good default
+    def __init__(
         self,
         pipeline: Pipeline,
         spark: SparkSession,
@@ -100,10 +100,10 @@ class Harness:
         self._clock = kernel.jvm.headrace.clock.Clock.of(self.feed_id)
         self._collected = kernel.jvm.headrace.run.Collected(self.feed_id, len(self.built.outlets))
         self.query = kernel.jvm.headrace.run.Queries.start(
-            self.built.packed._jdf,  # noqa: SLF001
+            self.built.packed._jdf,
             self.feed_id,
             self.checkpoint,
-            False,  # noqa: FBT003 - a Java signature
+            False,
             0,
             self._collected,
         )

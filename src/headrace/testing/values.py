@@ -59,7 +59,7 @@ def _plain(value: object) -> object:
     raise TypeError(f"a message cannot hold {value!r}")
 
 
-def _typed(value: Any, kind: DataType) -> Any:  # noqa: ANN401, PLR0911 - one type a line
+def _typed(value: Any, kind: DataType) -> Any:  # noqa: PLR0911 - one type a line
     if value is None:
         return None
     if isinstance(kind, StructType):
