@@ -11,8 +11,10 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
+from headrace.declare.duration import spell
 from headrace.errors import CheckpointError
 from headrace.run.folder import Folder
 
@@ -266,4 +268,10 @@ def _slots(step: Wanted, old: StepState) -> dict[str, Mapping[str, Any]]:
 
 
 def _brief(value: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {inner}" for name, inner in value.items() if name != "slot")
+    return ", ".join(_word(name, inner) for name, inner in value.items() if name != "slot")
+
+
+def _word(name: str, value: object) -> str:
+    if name in {"size", "offset"} and isinstance(value, int):
+        return f"{name} {spell(timedelta(microseconds=value))}"
+    return f"{name} {value}"

@@ -1,0 +1,48 @@
+"""Pipelines whose plans are compared with golden files."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from headrace import Bounded, F, Kafka, Pipeline, Topic, Tumbling, record
+
+
+@record
+class Payment:
+    id: str
+    card: str
+    country: str
+    amount: Decimal
+    at: datetime
+
+
+@record
+class Click:
+    user: str
+    page: str
+
+
+payments = Topic("payments", Payment, key="card", time="at").stream(watermark=Bounded("5 seconds"))
+refunds = Topic("refunds.eu", Payment, key="card", time="at", start="latest", on_data_loss="continue").stream(
+    watermark=Bounded("1 minute", idle="10 seconds")
+)
+clicks = Topic("clicks", Click, on_error="fail").stream()
+
+abroad = payments.where(F.col("country") != "CH", name="abroad")
+per_card = (
+    abroad.key_by("card")
+    .window("per-card", Tumbling("1 minute", offset="10 seconds"))
+    .agg(payments=F.count("*"), total=F.sum("amount"), countries=F.approx_count_distinct("country"))
+)
+both = payments.union(refunds)
+per_country = both.key_by("country").window("per-country", Tumbling("1 hour")).agg(last=F.last("id"))
+home_pages = clicks.where("page = '/'").select("user", length=F.length("page"))
+
+windows = Pipeline(
+    "windows",
+    busy=per_card.where(F.col("payments") > 3).to(Kafka("busy", key="card")),
+    late=per_card.late.to(Kafka("late")),
+    countries=per_country.to(Kafka("countries", key="country", guarantee="at-least-once")),
+    rejected=payments.rejected.to(Kafka("rejected")),
+)
+passing = Pipeline("passing", home=home_pages.to(Kafka("home", key="user")))
+PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing)}

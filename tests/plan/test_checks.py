@@ -1,0 +1,45 @@
+import pytest
+from tests.plan.pipelines import payments, per_card
+
+from headrace import F, Kafka, Pipeline, PlanError, Tumbling
+from headrace.plan.checks import check
+from headrace.plan.layers import Layers
+
+
+def refused(pipeline: Pipeline) -> str:
+    with pytest.raises(PlanError) as caught:
+        check(Layers(pipeline))
+    assert "test_checks.py" in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_window_over_windows_names_both() -> None:
+    twice = per_card.key_by("card").window("again", Tumbling("1 hour")).agg(n=F.count("*"))
+    text = refused(Pipeline("twice", out=twice.to(Kafka("out"))))
+    assert "'again'" in text
+    assert "'per-card'" in text
+
+
+def test_two_clusters_in_one_pipeline() -> None:
+    text = refused(
+        Pipeline(
+            "clusters",
+            one=payments.to(Kafka("one")),
+            two=payments.to(Kafka("two", options={"bootstrap.servers": "elsewhere:9092"})),
+        )
+    )
+    assert "'one'" in text
+    assert "'two'" in text
+    assert "elsewhere" not in text
+
+
+@pytest.mark.parametrize("expression", [F.rand(), F.expr("uuid()"), F.col("amount") * F.randn()])
+def test_what_a_replay_would_change_ahead_of_exactly_once(expression: object) -> None:
+    stream = payments.with_columns(x=expression)  # type: ignore[arg-type]
+    assert "replayed" in refused(Pipeline("chance", out=stream.to(Kafka("out"))))
+    check(Layers(Pipeline("chance", out=stream.to(Kafka("out", guarantee="at-least-once")))))
+
+
+def test_the_time_of_the_epoch_is_repeatable() -> None:
+    stream = payments.with_columns(seen=F.current_timestamp())
+    check(Layers(Pipeline("seen", out=stream.to(Kafka("out")))))

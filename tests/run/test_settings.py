@@ -1,0 +1,59 @@
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from headrace import SettingsError
+from headrace.run import settings
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "headrace.toml").write_text(text)
+
+
+def test_arguments_beat_the_environment_and_that_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, '[kafka]\nbootstrap = "file:1"\npartitions = 3\n[epoch]\ntarget = "5 seconds"\n')
+    monkeypatch.setenv("HEADRACE_KAFKA_BOOTSTRAP", "environment:2")
+    loaded = settings.load({"spark.master": "local[1]", "checkpoint": None}, tmp_path)
+    assert loaded["kafka.bootstrap"] == "environment:2"
+    assert loaded["kafka.partitions"] == 3
+    assert loaded["epoch.target"] == timedelta(seconds=5)
+    assert settings.load({"kafka.bootstrap": "argument:3"}, tmp_path)["kafka.bootstrap"] == "argument:3"
+
+
+def test_secrets_come_from_the_environment_and_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, '[kafka.options]\n"sasl.jaas.config" = "password=${SECRET}"\n')
+    with pytest.raises(SettingsError, match="no variable SECRET"):
+        settings.load(folder=tmp_path)
+    monkeypatch.setenv("SECRET", "hunter2")
+    loaded = settings.load(folder=tmp_path)
+    assert loaded["kafka.options"] == {"sasl.jaas.config": "password=hunter2"}
+    assert "hunter2" not in repr(loaded)
+
+
+def test_an_unknown_setting_gets_a_hint(tmp_path: Path) -> None:
+    write(tmp_path, '[kafka]\nbootsrap = "x"\n')
+    with pytest.raises(SettingsError, match=r"kafka\.bootstrap"):
+        settings.load(folder=tmp_path)
+
+
+def test_a_value_that_cannot_be_used_is_named_but_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_EPOCH_MAX_ROWS", "many-secrets")
+    with pytest.raises(SettingsError, match=r"epoch\.max-rows") as caught:
+        settings.load(folder=tmp_path)
+    assert "many-secrets" not in str(caught.value)
+
+
+def test_checkpoints_lie_beside_the_file_or_at_a_uri(tmp_path: Path) -> None:
+    write(tmp_path, 'checkpoint = "state"\n')
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    assert settings.load(folder=inner).checkpoint_of("fraud") == str(tmp_path / "state" / "fraud")
+    remote = settings.load({"checkpoint": "hdfs://host/state/"}, tmp_path)
+    assert remote.checkpoint_of("fraud") == "hdfs://host/state/fraud"
