@@ -13,7 +13,7 @@ import org.apache.hadoop.fs.local.LocalConfigKeys;
 
 /**
  * {@code file:} for Hadoop's FileContext, which is what Spark writes checkpoints with, with checksums like
- * Hadoop's own: set as {@code fs.AbstractFileSystem.file.impl}.
+ * Hadoop's own; installed by {@link LocalFiles#install}.
  */
 public final class LocalFileContext extends ChecksumFs {
   /** Hadoop makes it so. */
