@@ -41,6 +41,10 @@ DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "20",
+}
+
+# Hadoop starts a process for every file's mode; these do not. Only where all JVMs share this disk.
+LOCAL_FILES = {
     "spark.hadoop.fs.file.impl": "headrace.storage.LocalFiles",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "headrace.storage.LocalFileContext",
 }
@@ -70,13 +74,12 @@ def start(
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
-    jars = ",".join(str(jar) for jar in kernel.jars())
     every = {
         **DEFAULTS,
         "spark.sql.streaming.minBatchesToRetain": str(retain),
         **chosen,
         **FIXED,
-        "spark.jars": ",".join(filter(None, [jars, chosen.get("spark.jars")])),
+        **_placed([str(jar) for jar in kernel.jars()], master, chosen),
     }
     if partitions is not None:
         every["spark.sql.shuffle.partitions"] = str(partitions)
@@ -95,6 +98,17 @@ def start(
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_LOG_LEVEL", "ERROR"))
     return session
+
+
+def _placed(jars: list[str], master: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Put the jars where every JVM finds them: on one machine by path, on a cluster by Spark's own copy."""
+    if not master.startswith("local"):
+        return {"spark.jars": ",".join([*jars, *filter(None, [chosen.get("spark.jars")])])}
+    placed = dict(LOCAL_FILES)
+    for side in ("driver", "executor"):
+        option = f"spark.{side}.extraClassPath"
+        placed[option] = os.pathsep.join([*jars, *filter(None, [chosen.get(option)])])
+    return placed
 
 
 def _quiet_launch() -> None:
