@@ -219,6 +219,7 @@ def read(bootstrap: str, topic: str) -> Iterator[Any]:
             "isolation.level": "read_committed",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
+            "fetch.wait.max.ms": 10,  # the end of a partition is known from an empty answer
             "fetch.queue.backoff.ms": 5,
             "queued.max.messages.kbytes": 131_072,
         },
@@ -349,6 +350,7 @@ class Check:
                 steady = self._partitions[number].silence < IDLE
                 if steady and claim > highest - LAG + TOLERANCE:
                     count.note("extra", f"{payment} met a watermark that its partition had not reached")
+                    met[number, offset] = -sys.maxsize  # says nothing about other rows
                 if claim < _end(payment.at):
                     count.note("extra", f"{payment} came before its window's end")
         for number, partition in self._partitions.items():
