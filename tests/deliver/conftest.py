@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import uuid
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from packing import packed
+from tests.deliver.packing import packed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +41,8 @@ class Delivering:
 
     @property
     def jvm(self) -> Any:
-        return self.spark._jvm.headrace.deliver
+        jvm: Any = self.spark._jvm
+        return jvm.headrace.deliver
 
     def but(self, **changes: Any) -> Delivering:
         return replace(self, **changes)
@@ -134,8 +130,9 @@ def read(kafka: str, topic: str, *, committed: bool) -> list[Pair]:
             message = consumer.poll(1)
             if message is None:
                 continue
-            if message.error() is not None:
-                assert message.error().name() == "_PARTITION_EOF", message.error()
+            error: Any = message.error()
+            if error is not None:
+                assert error.name() == "_PARTITION_EOF", error
                 return found
             found.append((message.key(), message.value()))
     finally:

@@ -6,13 +6,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from packing import packed
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from waiting import until
+from tests.deliver.packing import packed
+from tests.deliver.waiting import until
 
 if TYPE_CHECKING:
-    from conftest import Delivering
+    from tests.deliver.conftest import Delivering
 
 pytestmark = pytest.mark.stack
 
@@ -95,6 +95,14 @@ def test_a_new_checkpoint_is_a_new_history(delivering: Delivering):
     assert other.fence() == {"checkpoints": {"second": -1}, "lastEpoch": -1, "others": [], "unmarked": []}
     assert other.deliver(0, ["a"], ["b"])["skipped"] == 0
     assert sorted(delivering.texts()) == ["a", "a", "b", "b"]
+
+
+def test_adopting_again_keeps_what_this_history_has_delivered(delivering: Delivering):
+    delivering.deliver(0, ["a"], [])  # the second task has no marker: as if killed while adopting
+    assert delivering.fence()["unmarked"] == [1]
+    delivering.adopt()
+    assert delivering.fence() == {"checkpoints": {"first": 0}, "lastEpoch": 0, "others": [], "unmarked": []}
+    assert delivering.deliver(0, ["a"], [])["skipped"] == 1
 
 
 def test_a_replaced_history_empties_the_topic(delivering: Delivering):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from packing import packed
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import IllegalArgumentException
+from tests.deliver.packing import packed
 
 if TYPE_CHECKING:
-    from conftest import Delivering
+    from tests.deliver.conftest import Delivering
 
 pytestmark = pytest.mark.stack
-SECRET = "do-not-show-me"
+SHOWN_NOWHERE = "do-not-show-me"
 
 
 def failure(delivering: Delivering, value: bytes = b"v") -> str:
@@ -32,7 +32,8 @@ def test_an_unreachable_broker(delivering: Delivering):
 
 
 def test_credentials_stay_secret(delivering: Delivering):
-    login = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{SECRET}";'
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    login = f'{module} required username="u" password="{SHOWN_NOWHERE}";'
     options = {
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "PLAIN",
@@ -41,11 +42,11 @@ def test_credentials_stay_secret(delivering: Delivering):
     }
     with pytest.raises(Py4JJavaError) as caught:
         delivering.but(options=options).deliver(0, ["a"], [])
-    assert SECRET not in str(caught.value)
+    assert SHOWN_NOWHERE not in str(caught.value)
     broken = delivering.but(options={**options, "sasl.jaas.config": login.rstrip(";")})
     with pytest.raises(Py4JJavaError) as caught:
         broken.deliver(0, ["a"], [])
-    assert SECRET not in str(caught.value)
+    assert SHOWN_NOWHERE not in str(caught.value)
     assert "refused its options" in str(caught.value)
 
 
@@ -70,7 +71,9 @@ def test_missing_markers(delivering: Delivering):
     assert "headrace.p-unmarked.epochs" in failure(unmarked)
 
 
-@pytest.mark.parametrize("option", ["acks=1", "enable.idempotence=false", "transactional.id=mine", "retries=0"])
+@pytest.mark.parametrize(
+    "option", ["acks=1", "enable.idempotence=false", "transactional.id=mine", "retries=0"]
+)
 def test_options_that_break_the_guarantee_are_refused(delivering: Delivering, option: str):
     name, value = option.split("=")
     with pytest.raises(IllegalArgumentException, match=f"'{name}' would break the delivery guarantee"):
@@ -78,6 +81,7 @@ def test_options_that_break_the_guarantee_are_refused(delivering: Delivering, op
 
 
 def test_speculation_is_refused(delivering: Delivering):
-    conf = delivering.spark._jvm.org.apache.spark.SparkConf(False).set("spark.speculation", "true")  # noqa: FBT003
+    jvm: Any = delivering.spark._jvm
+    conf = jvm.org.apache.spark.SparkConf(False).set("spark.speculation", "true")
     with pytest.raises(Py4JJavaError, match=r"set spark\.speculation = false"):
         delivering.jvm.Delivery.check(conf)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 import pytest
-from packing import packed
 from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError
-from waiting import until
+from tests.deliver.packing import packed
+from tests.deliver.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from subprocess import Popen
 
-    from conftest import Delivering
+    from tests.deliver.conftest import Delivering
 
 pytestmark = [pytest.mark.stack, pytest.mark.chaos]
 
@@ -36,7 +36,8 @@ class ThirdRowNeverComes:
         return bool(self.rows)
 
     def next(self) -> bytes:
-        return self.rows.pop(0)
+        row: bytes = self.rows.pop(0)
+        return row
 
     class Java:
         implements = ("java.util.Iterator",)
@@ -53,7 +54,9 @@ def another_jvm(jars: str) -> Iterator[tuple[Any, Popen[bytes]]]:
     )
     gateway = JavaGateway(
         gateway_parameters=GatewayParameters(port=port),
-        callback_server_parameters=CallbackServerParameters(port=0, daemonize=True, daemonize_connections=True),
+        callback_server_parameters=CallbackServerParameters(
+            port=0, daemonize=True, daemonize_connections=True
+        ),
     )
     try:
         back = gateway.get_callback_server().get_listening_port()

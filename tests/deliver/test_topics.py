@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conftest import Delivering
+    from tests.deliver.conftest import Delivering
 
 pytestmark = pytest.mark.stack
 

@@ -72,9 +72,9 @@ public final class Histories {
   }
 
   /**
-   * Begins the history of the spec's checkpoint: every task is marked as having delivered nothing yet. What
-   * other histories have delivered stays; {@link Topics#truncate} comes first if it is to be replaced. Dying
-   * half-way leaves markers of two histories, which the next {@link #fence} tells, and the driver asks again.
+   * Begins the history of the spec's checkpoint: every task that it has not marked is marked as having
+   * delivered nothing yet. What other histories have delivered stays; {@link Topics#truncate} comes first if it
+   * is to be replaced. Dying half-way leaves markers of two histories; adopting again completes it.
    */
   public static void adopt(String spec) {
     DeliverySpec parsed = DeliverySpec.parse(spec);
@@ -86,7 +86,10 @@ public final class Histories {
             ProducerKey.transactional(parsed, task), begun.checkpoint(), begun.epoch());
         EpochTransaction transaction = new EpochTransaction(parsed, task, pooled, System::nanoTime);
         try {
-          transaction.commit(begun);
+          // Nothing lowers a marker of this history: it may have delivered an epoch before it was killed.
+          if (pooled.marker == null || !pooled.marker.checkpoint().equals(begun.checkpoint())) {
+            transaction.commit(begun);
+          }
         } catch (RuntimeException failure) {
           transaction.abandon(failure);
           throw failure;
