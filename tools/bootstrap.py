@@ -25,6 +25,15 @@ VENV = ROOT / ".venv"
 LOG = VENV / "bootstrap.log"
 EXIT_CODE = 4  # headrace.errors.SetupError's
 
+FROM_LOCK = [
+    "--require-hashes",
+    "--no-deps",
+    "--no-build-isolation",
+    # pyspark comes as source, which pip makes into a wheel: its jars need not be compressed once more.
+    "--use-pep517",
+    "--config-settings=--build-option=--compression=stored",
+]
+
 _UNREACHABLE = (
     r"NewConnectionError|Max retries exceeded|Temporary failure in name resolution|ProxyError|ConnectTimeout|"
     r"ReadTimeout|ConnectionError|Network is unreachable|SSLError|Connection refused|ConnectionResetError|"
@@ -42,7 +51,7 @@ def main() -> None:
             name,
             (ROOT / name).read_bytes(),
             f"Installing {name} (the first time takes a minute or two) ...",
-            [*pip(python), "--no-build-isolation", "--no-deps", "--require-hashes", "-r", str(ROOT / name)],
+            [*pip(python), *FROM_LOCK, "-r", str(ROOT / name)],
         )
     step(
         "project",
