@@ -287,3 +287,17 @@ def test_w_that_follows_from_events_is_not_moved_by_hand(clocked: Make) -> None:
     one.run()
     with pytest.raises(Exception, match="follows from its events"):
         one.clock.advance("payments", 42)
+
+
+def test_a_frozen_clock_lets_the_running_epoch_commit_and_begins_none(clocked: Make) -> None:
+    one = clocked()
+    one.feed("payments", 0, 100)
+    one.start(processingTime="0 seconds")
+    one.until(lambda: one.watermark() == 95 * SECOND)
+    one.until(lambda: one.logged("commits") == [0, 1])
+    one.clock.freeze()
+    one.feed("payments", 0, 200, 300)
+    time.sleep(0.5)
+    one.stop()
+    assert one.logged("offsets") == one.logged("commits") == [0, 1]
+    assert [at for e in one.run() for _, _, at in e.rows] == [200 * SECOND, 300 * SECOND]

@@ -43,6 +43,9 @@ final class FedStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
+    if (clock.frozen()) {
+      return start;
+    }
     running = null;
     position = Offsets.of(start);
     look();

@@ -48,6 +48,15 @@ class LocalFilesTest {
   }
 
   @Test
+  void theStatusOfAFileIsFoundWithoutAProcess() throws Exception {
+    FileContext files = FileContext.getFileContext(folder.toUri(), configuration);
+    Files.writeString(folder.resolve("a"), "text");
+    assertEquals(4, files.getFileLinkStatus(new Path(folder.resolve("a").toUri())).getLen());
+    assertThrows(
+        FileNotFoundException.class, () -> files.getFileLinkStatus(new Path(folder.resolve("none").toUri())));
+  }
+
+  @Test
   void filesHaveTheirChecksumsBeside() throws Exception {
     FileSystem files = FileSystem.get(folder.toUri(), configuration);
     try (var out = files.create(new Path(folder.resolve("a").toUri()))) {
