@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,9 +29,9 @@ TOPICS = ("payments", "alerts", "payments.late", "payments.rejected")
 RESTARTS = 5
 LOOK_SECONDS = 0.1
 # What a pipeline is given to start, to commit its last epoch, and to close its windows.
-START_SECONDS = 120
-STOP_SECONDS = 120
-DRAIN_SECONDS = 300
+START_SECONDS = 300
+STOP_SECONDS = 300
+DRAIN_SECONDS = 600
 # A declaration, a setting, a checkpoint, a machine: starting again cures none of them.
 NO_ACCIDENTS = (2, 3, 4)
 
@@ -127,6 +127,7 @@ class _Demo:
         self._generator: Watched | None = None
         self._pipeline: Watched | None = None
         self._started = False
+        self._enough = False
 
     def run(self, seconds: int, rate: int, seed: int) -> None:
         self._generator = self._start(
@@ -138,14 +139,15 @@ class _Demo:
             f"--seed={seed}",
         )
         self._start_pipeline()
-        try:
-            self._produce(self._generator)
-        except KeyboardInterrupt:
-            self.told.note("no more payments; the verdict comes, Ctrl-C again ends everything")
-            self._generator.stop()
+        with _first_interrupt(self._no_more):
             self._produce(self._generator)
         self._stop_pipeline()
         self._drain()
+
+    def _no_more(self) -> None:
+        self._enough = True
+        if self._generator is not None:
+            self._generator.stop()
 
     def close(self) -> None:
         """Leave no process behind."""
@@ -176,6 +178,9 @@ class _Demo:
         while generator.exit_code is None:
             self._look(generator)
             self._again_if_dead()
+            if self._enough:
+                self.told.note("no more payments; the verdict comes, Ctrl-C again ends everything")
+                self._enough = False
             self.told.state("producing" if self._started else "producing, the pipeline starts")
             time.sleep(LOOK_SECONDS)
         self._look(generator)
@@ -282,6 +287,21 @@ def _example(name: str) -> Path:
 
 
 @contextlib.contextmanager
+def _first_interrupt(act: Callable[[], None]) -> Iterator[None]:
+    """Let the first Ctrl-C act instead of raise: an exception could leave a process half started."""
+
+    def interrupted(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        act()
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
     """Give the folder of this demo; one of our own goes away, unless it shows what went wrong."""
     folder = Path(tempfile.mkdtemp(prefix="headrace-demo-")) if keep is None else keep.absolute()
@@ -320,10 +340,10 @@ def _create_topics(bootstrap: str) -> None:
     admin = AdminClient(quiet)
     consumer = Consumer({**quiet, "group.id": "headrace-demo"})
     try:
-        known = admin.list_topics(timeout=10).topics
+        known = admin.list_topics(timeout=30).topics
         for topic in filter(known.__contains__, TOPICS):
             for partition in known[topic].partitions:
-                low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=10)
+                low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
                 if high > low:
                     raise SettingsError(
                         f"the topic {topic!r} of {bootstrap} is not empty",
