@@ -53,7 +53,8 @@ def another_jvm(jars: str) -> Iterator[tuple[Any, Popen[bytes]]]:
         return_proc=True,
     )
     gateway = JavaGateway(
-        gateway_parameters=GatewayParameters(port=port),
+        # Objects of a killed JVM need no release; trying to would fail in the midst of a collection.
+        gateway_parameters=GatewayParameters(port=port, enable_memory_management=False),
         callback_server_parameters=CallbackServerParameters(
             port=0, daemonize=True, daemonize_connections=True
         ),
