@@ -1,6 +1,7 @@
 package headrace.expression;
 
 import org.apache.spark.TaskKilledException;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** What a row's failure is called in the reason column: one line, without the stack. */
 public final class Failure {
@@ -23,10 +24,20 @@ public final class Failure {
         || raised instanceof scala.util.control.ControlThrowable) {
       throw Failure.<RuntimeException>unchecked(raised);
     }
+    if (raised instanceof Demand.Refused) {
+      return raised.getMessage();
+    }
     String message = firstLine(raised.getMessage());
     boolean named = message.startsWith("[");
     String name = raised.getClass().getSimpleName();
     return bounded(named ? message : message.isEmpty() ? name : name + ": " + message);
+  }
+
+  /** Raises an error that has been put into words already; null for none. */
+  public static void raise(UTF8String reason) {
+    if (reason != null) {
+      throw new Demand.Refused(reason.toString());
+    }
   }
 
   /** At most so many characters, never half of a surrogate pair. */
