@@ -81,7 +81,7 @@ class Kernel:
         except Exception as refused:
             raise refusal(refused, where) from refused
         failing = tuple(bool(projection.mayFail(each)) for each in range(len(columns)))
-        return Analysed(_schema(projection.schema()), projection, failing)
+        return Analysed(_schema(projection.schemaJson()), projection, failing)
 
     def transform(self, schema: StructType, function: Any, where: str) -> tuple[Analysed, Any]:
         """Take apart what a user's function makes of an empty frame; second is its condition or None."""
@@ -97,12 +97,14 @@ class Kernel:
                 cure="return the DataFrame that it made",
             )
         try:
-            taken = self.jvm.headrace.expression.Rebind.transform(empty._jdf, made._jdf)
+            taken = self.jvm.headrace.expression.Rebind.transform(
+                self._session, schema.json(), empty._jdf, made._jdf
+            )
         except Exception as refused:
             raise refusal(refused, where) from refused
         names = list(taken.names())
         failing = tuple(bool(taken.mayFail(each)) for each in range(len(names)))
-        return Analysed(_schema(taken.schema()), taken, failing), taken
+        return Analysed(_schema(taken.schemaJson()), taken, failing), taken
 
     def empty(self, schema: StructType) -> DataFrame:
         """Return a frame without rows."""

@@ -153,8 +153,8 @@ class Frame:
                 cure="declare the columns that it makes, in their order",
             )
         rejections: list[Rejection] = []
-        if taken.hasCondition():
-            condition = taken.condition(F.col(rows.struct)._jc)
+        condition = taken.condition(F.col(rows.struct)._jc)
+        if condition is not None:
             rows, rejections = self._filtered(
                 rows, Column(condition), name, may_fail=bool(taken.conditionMayFail())
             )
