@@ -1,0 +1,1 @@
+"""What headrace costs: events per second against Spark's own operators, time per epoch, latency."""
