@@ -164,7 +164,8 @@ def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifes
             "nobody can say whether its last epoch was delivered",
             cure="headrace reset FILE --outputs append (or replace)",
         )
-    if not mine or found["unmarked"]:
+    if not begun:
+        # Again after dying half-way through: it completes what is missing and lowers no marker.
         adopt(kernel, delivery)
 
 

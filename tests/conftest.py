@@ -1,0 +1,36 @@
+"""What all tests share: one Spark session and one Kafka for the whole run. Nothing is mocked."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace.local.stack import Stack
+from headrace.run import session
+
+# A test's JVM lives for minutes: the quick compiler is worth more than the best one.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session that every test uses, with the kernel in it; two cores, two state partitions."""
+    started = session.start(
+        "tests",
+        master="local[2]",
+        partitions=2,
+        options={
+            "spark.sql.streaming.stateStore.maintenanceInterval": "10min",
+            "spark.default.parallelism": "2",
+        },
+        java_options=JAVA_OPTIONS,
+    )
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[str]:
+    """The address of a real broker with nothing in it."""
+    with Stack.temporary() as stack:
+        yield stack.up(["kafka"])["kafka"]
