@@ -155,9 +155,8 @@ public final class JsonDecoder {
         : Character.toLowerCase(message.charAt(0)) + message.substring(1);
   }
 
-  /** The parser has gone one past the byte that it complains about. */
   private static String at(JsonLocation location) {
     long offset = location == null ? -1 : location.getByteOffset();
-    return offset < 1 ? "" : " at byte " + (offset - 1);
+    return offset < 0 ? "" : " at byte " + offset;
   }
 }

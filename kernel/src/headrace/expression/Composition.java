@@ -54,7 +54,7 @@ final class Composition {
     if (plan instanceof Filter filter) {
       return of(filter.child(), source).filter(filter);
     }
-    if (plan.children().isEmpty()) {
+    if (CollectionConverters.asJava(plan.children()).isEmpty()) {
       throw new IllegalArgumentException(
           "the result does not come from the DataFrame that was given, but from "
               + excerpt(plan.simpleString(LONGEST)));

@@ -5,7 +5,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.codegen.Block;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode;
-import scala.jdk.javaapi.CollectionConverters;
+import scala.collection.immutable.ArraySeq;
 
 /**
  * Java source that an expression generates, put together from text and from the code of its children.
@@ -37,6 +37,7 @@ final class GeneratedCode {
   Block done() {
     texts.add(text.toString());
     return new CodeBlock(
-        CollectionConverters.asScala(texts).toSeq(), CollectionConverters.asScala(blocks).toSeq());
+        ArraySeq.unsafeWrapArray(texts.toArray(new String[0])),
+        ArraySeq.unsafeWrapArray(blocks.toArray(new JavaCode[0])));
   }
 }

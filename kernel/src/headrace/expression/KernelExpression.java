@@ -4,6 +4,7 @@ import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import scala.collection.immutable.ArraySeq;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -37,7 +38,7 @@ abstract class KernelExpression extends Expression implements Serializable {
 
   @Override
   public final Seq<Expression> children() {
-    return CollectionConverters.asScala(Arrays.asList(children)).toSeq();
+    return ArraySeq.unsafeWrapArray(children);
   }
 
   @Override

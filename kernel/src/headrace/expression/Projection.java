@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.types.StructType;
 import scala.Some;
-import scala.jdk.javaapi.CollectionConverters;
+import scala.collection.immutable.ArraySeq;
 
 /** Analysed columns over the fields of a stream's rows, and perhaps a condition that keeps rows. */
 public final class Projection {
@@ -82,9 +82,10 @@ public final class Projection {
     if (expression instanceof PythonUDF function) {
       List<Expression> errors = new ArrayList<>();
       Expression called = called(function, row, errors);
+      Expression[] reasons = errors.toArray(new Expression[0]);
       return errors.isEmpty()
           ? called
-          : new Demand(new Coalesce(CollectionConverters.asScala(errors).toSeq()), called);
+          : new Demand(new Coalesce(ArraySeq.unsafeWrapArray(reasons)), called);
     }
     return expression.mapChildren(child -> over(child, row));
   }
