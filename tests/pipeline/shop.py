@@ -20,8 +20,7 @@ class Sale:
 
 
 def sales(*, lag: str = "5 seconds", idle: str = "30 seconds", topic: str = "sales") -> Stream:
-    stream = Topic(topic, Sale, key="shop", time="at").stream(watermark=Bounded(lag, idle=idle))
-    return stream
+    return Topic(topic, Sale, key="shop", time="at").stream(watermark=Bounded(lag, idle=idle))
 
 
 def per_shop(stream: Stream, name: str = "per-shop", size: str = "10 seconds") -> Stream:

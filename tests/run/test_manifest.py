@@ -1,5 +1,7 @@
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -22,9 +24,13 @@ BOARD = replace(VELOCITY, name="board", window={"kind": "tumbling", "size": 1_00
 SOURCES = {"payments": "payments"}
 
 
-def settle(manifest: Manifest | None, *steps: Wanted, **changed: object) -> Manifest:
-    arguments = {"pipeline": "fraud", "sources": SOURCES, "partitions": 2, "groups": 64, "codec": 1} | changed
-    return manifests.settle(manifest, arguments.pop("pipeline"), arguments.pop("sources"), steps, **arguments)
+def settle(
+    manifest: Manifest | None,
+    *steps: Wanted,
+    pipeline: str = "fraud",
+    sources: Mapping[str, str] = MappingProxyType(SOURCES),
+) -> Manifest:
+    return manifests.settle(manifest, pipeline, sources, steps, partitions=2, groups=64, codec=1)
 
 
 @pytest.fixture

@@ -1,0 +1,69 @@
+"""Topics on the tests' broker: filled, and read as a consumer of results reads them."""
+
+import json
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+SECONDS = 30
+
+
+class Broker:
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._admin = AdminClient({"bootstrap.servers": address})
+
+    def create(self, topic: str, partitions: int = 2, **config: str) -> None:
+        made = self._admin.create_topics([NewTopic(topic, partitions, 1, config=config)])
+        made[topic].result(SECONDS)
+
+    def grow(self, topic: str, partitions: int) -> None:
+        self._admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(SECONDS)
+
+    def send(self, topic: str, rows: Iterable[Any], partition: int | None = None) -> None:
+        producer = Producer({"bootstrap.servers": self.address})
+        place = {} if partition is None else {"partition": partition}
+        for row in rows:
+            value = row if isinstance(row, bytes) else json.dumps(row).encode()
+            producer.produce(topic, value, **place)
+        assert producer.flush(SECONDS) == 0
+
+    def read(self, topic: str) -> list[tuple[int, int, bytes | None, Any]]:
+        """All committed records: partition, offset, key, value."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.address,
+                "group.id": str(uuid.uuid4()),
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "enable.auto.commit": False,
+            }
+        )
+        found = []
+        try:
+            partitions = consumer.list_topics(topic, SECONDS).topics[topic].partitions
+            consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+            left = set(partitions)
+            while left:
+                message = consumer.poll(SECONDS)
+                assert message is not None, f"{topic} could not be read to its end"
+                if message.error() is not None:
+                    left.discard(message.partition())
+                    continue
+                found.append(
+                    (
+                        message.partition(),
+                        message.offset(),
+                        message.key(),
+                        json.loads(message.value(), parse_float=str),
+                    )
+                )
+        finally:
+            consumer.close()
+        return found
+
+    def values(self, topic: str) -> list[Any]:
+        return [value for *_, value in self.read(topic)]

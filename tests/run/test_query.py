@@ -1,0 +1,201 @@
+"""Pipelines run on a real Kafka: exactly once, from where they stopped, refused where history is unclear."""
+
+import shutil
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.pipeline.shop import START, Sale, batch, per_shop, sale
+from tests.run.broker import Broker
+
+from headrace import Bounded, CheckpointError, F, HeadraceError, Kafka, Pipeline, RunError, Stream, Topic
+from headrace.run import query, reset
+from headrace.run import settings as all_settings
+from headrace.run.settings import Settings
+
+
+class Shop:
+    """A pipeline of its own topics, started and restarted."""
+
+    def __init__(self, spark: SparkSession, broker: Broker, folder: Path, **topic: Any) -> None:
+        self.spark = spark
+        self.broker = broker
+        self.folder = folder
+        self.topic = f"sales-{uuid.uuid4().hex[:8]}"
+        self.topic_options = topic
+        self.name = self.topic
+
+    @property
+    def settings(self) -> Settings:
+        return all_settings.load(
+            {"kafka.bootstrap": self.broker.address, "checkpoint": str(self.folder), "state.groups": 8},
+            self.folder,
+        )
+
+    def source(self) -> Stream:
+        topic = Topic(self.topic, Sale, key="shop", time="at", **self.topic_options)
+        return topic.stream(watermark=Bounded("2 seconds", idle="1 second"), name="sales")
+
+    def pipeline(self, window: str = "per-shop", **sizes: str) -> Pipeline:
+        stream = self.source()
+        windows = per_shop(stream, window, **sizes)
+        return Pipeline(
+            self.name,
+            panes=windows.to(Kafka(f"{self.topic}.panes", key="shop")),
+            big=windows.where(F.col("sales") > 3).to(Kafka(f"{self.topic}.big")),
+            late=windows.late.to(Kafka(f"{self.topic}.late")),
+            all=stream.to(Kafka(f"{self.topic}.all", key="shop")),
+        )
+
+    def run(self, pipeline: Pipeline | None = None, until: query.Until = "caught up") -> list[dict[str, Any]]:
+        running = query.start(pipeline or self.pipeline(), self.settings, until=until, spark=self.spark)
+        lines: list[dict[str, Any]] = []
+        try:
+            assert running.wait(120), "the run did not end"
+            running.wait(0.3)
+        finally:
+            lines += running.progress()
+            if running.active():
+                running.stop()
+        running.finish()
+        return lines
+
+    def panes(self) -> dict[tuple[str, int], tuple[int, int]]:
+        rows = self.broker.values(f"{self.topic}.panes")
+        found = {}
+        for row in rows:
+            start = datetime.fromisoformat(row["window"]["start"])
+            key = (row["shop"], int((start - START).total_seconds()))
+            assert key not in found, "a window was delivered twice"
+            found[key] = (row["sales"], row["pieces"])
+        return found
+
+
+@pytest.fixture
+def shop(spark: SparkSession, kafka: str, tmp_path: Path) -> Callable[..., Shop]:
+    def make(**topic: Any) -> Shop:
+        return Shop(spark, Broker(kafka), tmp_path, **topic)
+
+    return make
+
+
+def test_a_topic_is_read_once_and_results_are_delivered_once(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    rows = [sale(number, number / 10, shop=f"s{number % 5}") for number in range(500)]
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, rows)
+    first = here.run()
+    assert sum(line["rows_in"] for line in first) == len(rows)
+    assert sum(line["delivered"]["all"] for line in first) == len(rows)
+    assert sum(line["rows_in"] for line in here.run()) == 0
+    last = here.run(until="drained")
+    assert sum(line["rows_in"] for line in last) == 0
+    assert here.panes() == batch(rows)
+    assert len(here.broker.values(f"{here.topic}.big")) == len([1 for n, _ in batch(rows).values() if n > 3])
+    assert sorted(int(row["id"]) for row in here.broker.values(f"{here.topic}.all")) == list(range(500))
+    with pytest.raises(CheckpointError, match="drained"):
+        here.run()
+
+
+def test_the_columns_of_a_delivered_row(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic, 1)
+    here.broker.send(here.topic, [sale(1, 1, shop="x")])
+    here.run(until="drained")
+    [(_, _, key, value)] = here.broker.read(f"{here.topic}.all")
+    assert key == b"x"
+    assert value == {"id": "1", "shop": "x", "pieces": 1, "price": "9.99", "at": "2026-01-01T00:00:01.000Z"}
+
+
+def test_a_deleted_checkpoint_is_asked_about_and_reset_answers(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    rows = [sale(number, number) for number in range(40)]
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, rows)
+    here.run()
+    before = here.panes()
+    assert before
+    shutil.rmtree(here.folder / here.name)
+    with pytest.raises(CheckpointError, match="results of another history") as caught:
+        here.run()
+    assert "headrace reset" in str(caught.value)
+    assert here.panes() == before
+    done = reset.reset(here.pipeline(), here.settings, "replace")
+    assert done["deleted"][f"{here.topic}.all"] >= 40
+    here.run(until="drained")
+    assert here.panes() == batch(rows)
+
+
+def test_renamed_and_swapped_steps_are_refused_before_spark_starts(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(1, 1)])
+    here.run()
+    with pytest.raises(CheckpointError, match="'per-shop' is gone and step 'renamed' looks like it"):
+        here.run(here.pipeline("renamed"))
+    with pytest.raises(CheckpointError, match="step 'per-shop': its window was") as caught:
+        here.run(here.pipeline(size="20 seconds"))
+    assert "shop.py:" in str(caught.value)
+    here.run()
+
+
+def test_a_compatible_change_goes_on(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    rows = [sale(number, number / 4) for number in range(40)]
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, rows[:20])
+    here.run()
+    # A new stateful step in the layer, a new stateless one, a new delivery.
+    stream = here.source().where(F.col("pieces") > 0)
+    more = Pipeline(
+        here.name,
+        minutes=per_shop(stream, "minutes", "1 minute").to(Kafka(f"{here.topic}.minutes")),
+        panes=per_shop(stream).with_columns(new=F.lit(1)).to(Kafka(f"{here.topic}.panes", key="shop")),
+    )
+    here.broker.send(here.topic, rows[20:])
+    here.run(more, until="drained")
+    assert here.panes() == batch(rows)
+    [minute] = here.broker.values(f"{here.topic}.minutes")
+    assert minute["sales"] == 20
+
+
+def test_partitions_added_while_running_are_read(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic, 1)
+    here.broker.send(here.topic, [sale(1, 1)], partition=0)
+    here.run()
+    here.broker.grow(here.topic, 3)
+    here.broker.send(here.topic, [sale(2, 2)], partition=2)
+    here.run(until="drained")
+    assert {row["id"] for row in here.broker.values(f"{here.topic}.all")} == {"1", "2"}
+
+
+def test_a_start_at_a_time_leaves_out_what_was_before(shop: Callable[..., Shop]) -> None:
+    here = shop(start=START + timedelta(days=3650))
+    here.broker.create(here.topic, 1)
+    here.broker.send(here.topic, [sale(1, 1)])
+    here.run()
+    assert not here.broker.values(f"{here.topic}.all")
+
+
+def test_a_missing_topic_is_created_only_when_asked(
+    shop: Callable[..., Shop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = shop()
+    monkeypatch.setenv("HEADRACE_KAFKA_CREATE_TOPICS", "false")
+    with pytest.raises(HeadraceError, match=here.topic):
+        here.run()
+    monkeypatch.setenv("HEADRACE_KAFKA_CREATE_TOPICS", "true")
+    here.run()
+
+
+def test_a_failed_run_says_why(shop: Callable[..., Shop]) -> None:
+    here = shop(on_error="fail")
+    here.broker.create(here.topic, 1)
+    here.broker.send(here.topic, [b"{"])
+    with pytest.raises(RunError, match="not JSON"):
+        here.run()
