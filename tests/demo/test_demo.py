@@ -15,8 +15,8 @@ import pytest
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow]
 
-DEADLINE_SECONDS = 600
-EPOCHS_BEFORE = 5
+DEADLINE_SECONDS = 900
+EPOCHS_BEFORE = 3
 
 
 class Demo:

@@ -313,8 +313,9 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     try:
         yield folder
     except HeadraceError:
-        kept = True
-        click.echo(f"data and logs are kept in {folder}", err=True)
+        kept = any(folder.iterdir())
+        if kept:
+            click.echo(f"data and logs are kept in {folder}", err=True)
         raise
     finally:
         if not kept:
