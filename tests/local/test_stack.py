@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import re
@@ -64,6 +65,14 @@ def consume(address, topic, count):
     return read
 
 
+def sockets_of(pid):
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        # It may be closed while we look.
+        with contextlib.suppress(FileNotFoundError):
+            if found := re.match(r"socket:\[(\d+)\]", os.readlink(descriptor)):
+                yield found[1]
+
+
 def test_what_was_written_is_there_after_a_restart(stack):
     address = stack.up(["kafka"])["kafka"]
     values = [b"a", b"b", b"c"]
@@ -112,13 +121,11 @@ def test_a_port_asked_for_that_is_busy_is_one_sentence(tmp_path):
 def test_it_listens_on_this_machine_alone(stack):
     address = stack.up()["kafka"]
     pid = stack.status()["kafka"].pid
+    settings = (stack.folder / "kafka" / "server.properties").read_text()
+    assert set(re.findall(r"//([^:]+):", settings)) == {"127.0.0.1"}
     if not Path(f"/proc/{pid}/net/tcp").exists():
-        pytest.skip("no /proc on this system")
-    inodes = {
-        found[1]
-        for descriptor in Path(f"/proc/{pid}/fd").iterdir()
-        if (found := re.match(r"socket:\[(\d+)\]", os.readlink(descriptor)))
-    }
+        return
+    inodes = set(sockets_of(pid))
     listening = [
         fields[1]
         for table in ("tcp", "tcp6")
