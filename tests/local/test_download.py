@@ -104,7 +104,7 @@ def test_no_network_is_one_sentence_and_keeps_what_has_arrived(tmp_path):
         root = f"http://127.0.0.1:{nobody.getsockname()[1]}/"
         target = tmp_path / "a.jar"
         part_of(target).write_bytes(CONTENT[:10])
-        with pytest.raises(SetupError, match="could not be fetched from .*refused") as raised:
+        with pytest.raises(SetupError, match=r"could not be fetched from .*refused") as raised:
             download(REMOTE, Mirror(root, "a test"), target, report=lambda _: None, stop=threading.Event())
     assert "HTTPS_PROXY" in raised.value.cure
     assert part_of(target).read_bytes() == CONTENT[:10]

@@ -69,7 +69,7 @@ def sockets_of(pid):
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         # It may be closed while we look.
         with contextlib.suppress(FileNotFoundError):
-            if found := re.match(r"socket:\[(\d+)\]", os.readlink(descriptor)):
+            if found := re.match(r"socket:\[(\d+)\]", str(descriptor.readlink())):
                 yield found[1]
 
 
