@@ -139,8 +139,8 @@ class Bench:
 
     def frame(self) -> DataFrame:
         """The layer's output over the two streams."""
-        events = self.spark.readStream.schema(EVENT).parquet(str(self.folder / "events"))
-        ticks = self.spark.readStream.schema(INPUT).json(str(self.folder / "ticks"))
+        events = self.spark.readStream.name("events").schema(EVENT).parquet(str(self.folder / "events"))
+        ticks = self.spark.readStream.name("ticks").schema(INPUT).json(str(self.folder / "ticks"))
         exits = [
             F.struct(
                 F.col("at").alias("time"),
