@@ -3,11 +3,11 @@
 import re
 
 from pyspark.sql import SparkSession
-from tests.pipeline.shop import per_shop, sale, sales
 
 from headrace import F, Kafka, Pipeline
 from headrace.plan.layers import Layers
 from headrace.testing import Harness
+from tests.pipeline.shop import per_shop, sale, sales
 
 
 def executed(harness: Harness) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
 
 from headrace.testing import Harness
+from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
 
 EVENTS = st.lists(
     st.tuples(

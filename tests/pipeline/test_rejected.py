@@ -5,11 +5,11 @@ from datetime import datetime
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
 
 from headrace import Bounded, F, HeadraceError, Kafka, Pipeline, Topic, Tumbling, record
 from headrace.testing import Harness
 from headrace.testing.values import encode
+from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
 
 DAMAGES: dict[str, tuple[object, str]] = {
     "broken": (b'{"id": "1", "shop": ', "not JSON"),

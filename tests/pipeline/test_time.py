@@ -1,9 +1,9 @@
 """Event time, as it is kept per partition: lagging, idle, never heard from."""
 
 from pyspark.sql import SparkSession
-from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
 
 from headrace.testing import Harness
+from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
 
 
 def test_a_partition_that_lags_ten_minutes_behind_loses_nothing(spark: SparkSession) -> None:

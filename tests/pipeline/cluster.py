@@ -1,0 +1,161 @@
+"""A cluster of two executors in a process of its own: what `test_cluster` runs and reads the verdict of."""
+
+import json
+import os
+import signal
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from headrace import F, Kafka, Pipeline, Tumbling
+from headrace.run import query, session
+from headrace.run import settings as all_settings
+from headrace.testing import Harness
+from tests.pipeline.shop import START, batch, per_shop, sale, sales
+from tests.run.broker import Broker
+
+MASTER = "local-cluster[2,1,1024]"
+
+
+def start() -> SparkSession:
+    return session.start(
+        "cluster",
+        master=MASTER,
+        partitions=2,
+        options={
+            "spark.executor.memory": "700m",
+            "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        },
+        java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    )
+
+
+def executors(spark: SparkSession) -> list[int]:
+    """Process ids of the executors: they are children of our own JVM."""
+    jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                parent = int((place / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                command = (place / "cmdline").read_bytes()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if parent == jvm and b"CoarseGrainedExecutorBackend" in command:
+                found.append(int(place.name))
+    return sorted(found)
+
+
+def replay(folder: Path) -> dict[str, Any]:
+    """Run the last epoch again and again: each time the same rows in the same tasks and order."""
+    spark = start()
+    stream = sales()
+    windows = (
+        stream.key_by("shop")
+        .window("sums", Tumbling("10 seconds"))
+        .agg(
+            first=F.first("id"),
+            last=F.last("id"),
+            total=F.sum(F.col("pieces") / F.lit(7.0)),
+            mean=F.avg("pieces"),
+        )
+    )
+    pipeline = Pipeline("replay", panes=windows.to(Kafka("panes")), all=stream.to(Kafka("all")))
+    rows = [sale(n, (n * 37) % 60, shop=f"s{n % 23}", pieces=n % 11) for n in range(4_000)]
+    seen: list[list[str]] = []
+    with Harness(pipeline, spark, checkpoint=str(folder / "replay")) as harness:
+        harness.partitions("sales", 4)
+        for partition in range(4):
+            harness.feed("sales", *rows[partition::4], partition=partition)
+        _handed(harness)
+        harness.advance("sales", "2026-01-01T01:00:00Z")
+        handed = _handed(harness)
+        commits = folder / "replay" / "commits"
+        last = max(int(each.name) for each in commits.iterdir() if each.name.isdigit())
+        seen.append(handed[last])
+        for _ in range(2):
+            harness.query.stop()
+            # Without its commit the epoch is run again, under the offsets that were logged for it.
+            for leftover in (commits / str(last), commits / f".{last}.crc"):
+                leftover.unlink(missing_ok=True)
+            harness.restart()
+            seen.append(_handed(harness)[last])
+    spark.stop()
+    return {
+        "same": [rows == seen[0] for rows in seen],
+        "panes": sum('"mean"' in row for row in seen[0]),
+    }
+
+
+def _handed(harness: Harness) -> dict[int, list[str]]:
+    """What the deliveries were handed since the last look: by epoch, in the order of tasks and rows."""
+    harness.query.processAllAvailable()
+    epochs: dict[int, list[str]] = {}
+    for epoch, outlet, key, value in harness._collected.drain():
+        epochs.setdefault(int(epoch), []).append(f"{outlet} {key} {value}")
+    return epochs
+
+
+def kill(folder: Path, address: str) -> dict[str, Any]:
+    """Kill an executor while a pipeline runs on it."""
+    spark = start()
+    broker = Broker(address)
+    topic = f"cluster-{os.getpid()}"
+    rows = [sale(n, n / 50, shop=f"s{n % 13}") for n in range(6_000)]
+    broker.create(topic)
+    broker.send(topic, rows)
+    stream = sales(topic=topic, lag="1 second")
+    panes = per_shop(stream)
+    pipeline = Pipeline(
+        topic, panes=panes.to(Kafka(f"{topic}.panes")), late=panes.late.to(Kafka(f"{topic}.late"))
+    )
+    settings = all_settings.load(
+        {
+            "kafka.bootstrap": address,
+            "checkpoint": str(folder),
+            "epoch.fixed-rows": 500,
+            "state.groups": 8,
+            "state.partitions": 2,
+        },
+        folder,
+    )
+    running = query.start(pipeline, settings, until="drained", spark=spark)
+    epochs = 0
+    killed = None
+    deadline = time.monotonic() + 240
+    while not running.wait(0.05) and time.monotonic() < deadline:
+        epochs += sum(1 for _ in running.progress())
+        if epochs >= 3 and killed is None:
+            killed = executors(spark)[0]
+            os.kill(killed, signal.SIGKILL)
+    epochs += sum(1 for _ in running.progress())
+    running.finish()
+    found: dict[tuple[str, int], tuple[int, int]] = {}
+    twice = 0
+    for row in broker.values(f"{topic}.panes"):
+        begun = datetime.fromisoformat(row["window"]["start"])
+        key = (row["shop"], int((begun - START).total_seconds()))
+        twice += key in found
+        found[key] = (row["sales"], row["pieces"])
+    late = {row["id"] for row in broker.values(f"{topic}.late")}
+    expected = batch(row for row in rows if row["id"] not in late)
+    spark.stop()
+    return {
+        "killed": killed is not None,
+        "epochs": epochs,
+        "late": len(late),
+        "missing": len(expected.keys() - found.keys()),
+        "extra": len(found.keys() - expected.keys()),
+        "wrong": sum(1 for key in expected if key in found and found[key] != expected[key]),
+        "duplicate": twice,
+    }
+
+
+if __name__ == "__main__":
+    what, where, *more = sys.argv[1:]
+    result = replay(Path(where)) if what == "replay" else kill(Path(where), *more)
+    sys.stdout.write("\n" + json.dumps(result) + "\n")
