@@ -90,7 +90,7 @@ def test_kill_9(tmp_path):
     """The driver with its JVM is killed, then, when the pipeline runs again, the JVM alone."""
     driver = epochs = kills = 0
     verdict: dict[str, Any] = {}
-    with Demo("--seconds=600", "--rate=1500", log=tmp_path / "log") as demo:
+    with Demo("--seconds=600", "--rate=500", log=tmp_path / "log") as demo:
         for line in demo.lines():
             if line["event"] == "started":
                 driver, epochs = line["pid"], 0
