@@ -32,13 +32,13 @@ def test_every_jar_is_pinned_once_with_size_and_sum():
 
 
 def test_no_two_different_jars_share_a_file_name():
-    by_name = {}
+    by_name: dict[str, str] = {}
     for jar in (jar for jars in artefacts.lock().values() for jar in jars):
         assert by_name.setdefault(jar.file_name, jar.sha256) == jar.sha256
 
 
 def test_a_set_is_fetched_once_and_then_needs_no_network(repository):
-    reported = []
+    reported: list[artefacts.Arrived] = []
     assert artefacts.fetch("spark", report=reported.append) == 4
     assert (reported[-1].files, reported[-1].bytes) == (4, reported[-1].of_bytes)
     repository.stop()

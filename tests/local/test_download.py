@@ -22,7 +22,7 @@ def repository():
 
 
 def fetch(repository, target):
-    reported = []
+    reported: list[int] = []
     download(
         REMOTE,
         Mirror(repository.root + "/", "a test"),

@@ -156,7 +156,7 @@ def test_a_process_that_got_the_pid_later_is_left_alone(stack):
         assert stack.status()["kafka"].state == "stopped"
         assert stack.down() == []
         assert innocent.poll() is None
-        innocent.stdin.close()
+        innocent.communicate(b"\n")
 
 
 def test_a_server_that_cannot_start_says_its_last_words(tmp_path):
