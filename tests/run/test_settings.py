@@ -57,3 +57,9 @@ def test_checkpoints_lie_beside_the_file_or_at_a_uri(tmp_path: Path) -> None:
     assert settings.load(folder=inner).checkpoint_of("fraud") == str(tmp_path / "state" / "fraud")
     remote = settings.load({"checkpoint": "hdfs://host/state/"}, tmp_path)
     assert remote.checkpoint_of("fraud") == "hdfs://host/state/fraud"
+
+
+def test_every_setting_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text()
+    for setting in settings.KNOWN:
+        assert f"| `{setting.name}` | `{setting.variable}` |" in text, setting.name

@@ -184,7 +184,7 @@ def _from_file(file: Path) -> dict[str, Any]:
     for name in found:
         if name not in _BY_NAME:
             near = get_close_matches(name, _BY_NAME, 1)
-            hint = f"did you mean {near[0]!r}?" if near else "`headrace settings` lists all that exist"
+            hint = f"did you mean {near[0]!r}?" if near else "docs/reference/settings.md lists all that exist"
             raise SettingsError(f"there is no setting {name!r}", where=str(file), cure=hint)
     return found
 
