@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+
 from tests.clock.running import END, NONE, SECOND, Clocked
 
 Make = Callable[..., Clocked]

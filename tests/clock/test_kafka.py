@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
+from confluent_kafka.admin import (
     AdminClient,
     NewPartitions,
     NewTopic,
 )
+
 from tests.clock.running import END, SECOND, Clocked
 
 pytestmark = pytest.mark.stack

@@ -4,9 +4,9 @@
 from dataclasses import FrozenInstanceError
 
 import pytest
-from tests.declare.shop import paid, payments, timeless
 
 from headrace import Bounded, DeclarationError, F, Kafka, Pipeline, Tumbling
+from tests.declare.shop import paid, payments, timeless
 
 
 def totals(name="velocity", stream=paid):

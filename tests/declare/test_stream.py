@@ -2,7 +2,6 @@
 # mypy: disable-error-code="arg-type, union-attr, misc"
 
 import pytest
-from tests.declare.shop import Place, paid, payments, timeless
 
 from headrace import DeclarationError, F, Kafka, Topic, Tumbling
 from headrace.declare.node import (
@@ -12,6 +11,7 @@ from headrace.declare.node import (
     WhereNode,
     WithColumnsNode,
 )
+from tests.declare.shop import Place, paid, payments, timeless
 
 
 def test_verbs_return_new_streams_and_leave_the_old_one():

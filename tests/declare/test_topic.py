@@ -1,10 +1,10 @@
 from datetime import UTC, datetime
 
 import pytest
-from tests.declare.shop import Payment, Place, payments
 
 from headrace import Bounded, DeclarationError, Stream, Topic
 from headrace.declare.node import SourceNode
+from tests.declare.shop import Payment, Place, payments
 
 
 def test_a_stream_of_a_topic_has_the_columns_of_its_record():

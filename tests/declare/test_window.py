@@ -4,10 +4,10 @@
 from datetime import timedelta
 
 import pytest
-from tests.declare.shop import paid, payments
 
 from headrace import Bounded, DeclarationError, F, Tumbling
 from headrace.declare.node import WindowAggNode
+from tests.declare.shop import paid, payments
 
 DISTINCT = "approx_count_distinct"
 

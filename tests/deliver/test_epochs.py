@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+
 from tests.deliver.packing import packed
 from tests.deliver.waiting import until
 

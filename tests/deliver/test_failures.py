@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import IllegalArgumentException
+
 from tests.deliver.packing import packed
 
 if TYPE_CHECKING:

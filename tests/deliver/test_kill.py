@@ -11,6 +11,7 @@ import pyspark
 import pytest
 from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError
+
 from tests.deliver.packing import packed
 from tests.deliver.waiting import until
 

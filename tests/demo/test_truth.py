@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from examples.fraud.generator import HEADER, Generator, Row
 from examples.fraud.truth import Check, Topics, Verdict
+
 from tests.demo.perfect import Delivered, deliver
 
 pytestmark = pytest.mark.stack

@@ -60,7 +60,9 @@ INPUTS = ["amount", "points", "weight", "country", "day"]
 
 def schema(ddl: str) -> T.StructType:
     """The schema in words, as a value."""
-    return T.StructType.fromDDL(ddl)
+    made = T.StructType.fromDDL(ddl)
+    assert isinstance(made, T.StructType)
+    return made
 
 
 def outputs(key: str, aggregates: list[tuple[str, str, str | None, str]]) -> T.StructType:
@@ -254,11 +256,11 @@ def payment(
     country: str | None = "DE",
     amount: str = "10.00",
     **more: Any,
-) -> Row:
+) -> tuple[Any, ...]:
     """One payment."""
     values: dict[str, Any] = {"points": offset, "weight": 0.5, "day": date(2026, 1, 1), **more}
     at = START + timedelta(seconds=seconds)
-    return Row(
+    return (
         offset % 2,
         offset,
         at,
@@ -271,7 +273,7 @@ def payment(
     )
 
 
-def random_payments(count: int) -> list[Row]:
+def random_payments(count: int) -> list[tuple[Any, ...]]:
     """Payments over five minutes, nulls among them."""
     dice = random.Random(42)
     return [

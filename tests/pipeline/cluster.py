@@ -36,7 +36,7 @@ def start() -> SparkSession:
 
 def executors(spark: SparkSession) -> list[int]:
     """Process ids of the executors: they are children of our own JVM."""
-    jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+    jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())
     found = []
     for place in Path("/proc").iterdir():
         if place.name.isdigit():

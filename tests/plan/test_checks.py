@@ -1,9 +1,9 @@
 import pytest
-from tests.plan.pipelines import payments, per_card
 
 from headrace import F, Kafka, Pipeline, PlanError, Tumbling
 from headrace.plan.checks import check
 from headrace.plan.layers import Layers
+from tests.plan.pipelines import payments, per_card
 
 
 def refused(pipeline: Pipeline) -> str:

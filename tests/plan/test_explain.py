@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.plan.pipelines import PIPELINES
 
 from headrace.plan import explain
 from headrace.plan.layers import Layers
+from tests.plan.pipelines import PIPELINES
 
 GOLDEN = Path(__file__).parent / "golden"
 

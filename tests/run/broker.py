@@ -25,7 +25,7 @@ class Broker:
 
     def send(self, topic: str, rows: Iterable[Any], partition: int | None = None) -> None:
         producer = Producer({"bootstrap.servers": self.address})
-        place = {} if partition is None else {"partition": partition}
+        place: dict[str, Any] = {} if partition is None else {"partition": partition}
         for row in rows:
             value = row if isinstance(row, bytes) else json.dumps(row).encode()
             producer.produce(topic, value, **place)

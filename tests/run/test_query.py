@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.pipeline.shop import START, Sale, batch, per_shop, sale
-from tests.run.broker import Broker
 
 from headrace import Bounded, CheckpointError, F, HeadraceError, Kafka, Pipeline, RunError, Stream, Topic
 from headrace.run import query, reset
 from headrace.run import settings as all_settings
 from headrace.run.settings import Settings
+from tests.pipeline.shop import START, Sale, batch, per_shop, sale
+from tests.run.broker import Broker
 
 
 class Shop:

@@ -139,8 +139,9 @@ class Harness:
         return self
 
     def advance(self, source: str, to: str | datetime) -> Self:
-        """Move the watermark of a source."""
+        """Move the watermark of a source; what was fed before is processed under the old one."""
         self._check_source(source)
+        self._process()
         self._clock.advance(source, _micros(to))
         return self
 
@@ -158,10 +159,7 @@ class Harness:
 
     def run(self) -> dict[str, list[dict[str, Any]]]:
         """Process what was fed; return the new rows of every delivery."""
-        try:
-            self.query.processAllAvailable()
-        except Exception as failure:
-            raise kafka.told(failure) from failure
+        self._process()
         new: dict[str, list[dict[str, Any]]] = {label: [] for label in self.pipeline.deliveries}
         for _epoch, ordinal, _key, value in self._collected.drain():
             outlet = self.built.outlets[int(ordinal)]
@@ -174,6 +172,12 @@ class Harness:
             new[outlet.delivery].append(row)
             self._taken[outlet.delivery].append(row)
         return new
+
+    def _process(self) -> None:
+        try:
+            self.query.processAllAvailable()
+        except Exception as failure:
+            raise kafka.told(failure) from failure
 
     def rows(self, delivery: str) -> list[dict[str, Any]]:
         """Return all rows that a delivery has had so far."""

@@ -7,21 +7,13 @@ import java.util.List;
 import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
-import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** The deliver job: packed rows in their final order go to their outlets, a summary per task comes back. */
-public final class Delivery implements MapPartitionsFunction<byte[], Row> {
-  private static final long serialVersionUID = 1;
-
-  private final DeliverySpec spec;
-
-  public Delivery(String spec) {
-    this.spec = DeliverySpec.parse(spec);
-  }
+public final class Delivery {
+  private Delivery() {}
 
   /** Refuses a Spark that would run one task twice at a time: the two would fence each other without end. */
   public static void check(SparkConf conf) {
@@ -48,11 +40,6 @@ public final class Delivery implements MapPartitionsFunction<byte[], Row> {
     return deliver(packed, spec).toString();
   }
 
-  /** One summary per task, as a Dataset that has not run yet. */
-  public static Dataset<Row> job(Dataset<Row> packed, String spec) {
-    return packed.as(Encoders.BINARY()).mapPartitions(new Delivery(spec), Encoders.row(Summary.SCHEMA));
-  }
-
   /** Runs on the rows as they are inside Spark: a Dataset of summaries would be planned and compiled per epoch. */
   private static List<Summary> run(Dataset<Row> packed, DeliverySpec spec) {
     FlatMapFunction<Iterator<InternalRow>, Summary> task = rows -> Collections.singleton(task(spec, bytes(rows))).iterator();
@@ -72,11 +59,6 @@ public final class Delivery implements MapPartitionsFunction<byte[], Row> {
         return rows.next().getBinary(0);
       }
     };
-  }
-
-  @Override
-  public Iterator<Row> call(Iterator<byte[]> rows) {
-    return Collections.singleton(task(spec, rows).row()).iterator();
   }
 
   private static Summary task(DeliverySpec spec, Iterator<byte[]> rows) {

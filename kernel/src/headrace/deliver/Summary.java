@@ -3,34 +3,12 @@ package headrace.deliver;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.Serializable;
-import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 
 /** What one task delivered. It is a result and not an accumulator, so a task that was tried twice counts once. */
 public record Summary(int task, long attempt, boolean skipped, long[] counts, long millis, long bytes)
     implements Serializable {
-  public static final StructType SCHEMA = new StructType()
-      .add("task", DataTypes.IntegerType, false)
-      .add("attempt", DataTypes.LongType, false)
-      .add("skipped", DataTypes.BooleanType, false)
-      .add("counts", DataTypes.createArrayType(DataTypes.LongType, false), false)
-      .add("millis", DataTypes.LongType, false)
-      .add("bytes", DataTypes.LongType, false);
-
   private static final ObjectMapper JSON = new ObjectMapper();
-
-  public Row row() {
-    List<Long> listed = new ArrayList<>();
-    for (long count : counts) {
-      listed.add(count);
-    }
-    return RowFactory.create(task, attempt, skipped,
-        scala.jdk.javaapi.CollectionConverters.asScala(listed).toSeq(), millis, bytes);
-  }
 
   /** All tasks' summaries as one: rows by outlet, tasks that skipped, bytes, and the slowest task's time. */
   public static ObjectNode total(List<Summary> tasks, List<Outlet> outlets) {

@@ -148,7 +148,9 @@ final class SteeredStream
     if (!steering.failOnDataLoss()) {
       return;
     }
-    var partitions = ((KafkaSourceOffset) start).partitionToOffsets().keys().toSeq();
+    // Typed as the plain Map: the immutable one's toSeq is ambiguous to the second compiler.
+    scala.collection.Map<TopicPartition, Object> known = ((KafkaSourceOffset) start).partitionToOffsets();
+    var partitions = scala.collection.immutable.List.from(known.keySet());
     Map<Integer, Long> earliest = byPartition(kafka.kafkaOffsetReader().fetchEarliestOffsets(partitions));
     Map<Integer, Long> wanted = Offsets.of(start);
     String lost =
