@@ -256,11 +256,11 @@ def payment(
     country: str | None = "DE",
     amount: str = "10.00",
     **more: Any,
-) -> tuple[Any, ...]:
+) -> Row:
     """One payment."""
     values: dict[str, Any] = {"points": offset, "weight": 0.5, "day": date(2026, 1, 1), **more}
     at = START + timedelta(seconds=seconds)
-    return (
+    return Row(  # type: ignore[call-overload]
         offset % 2,
         offset,
         at,
@@ -273,7 +273,7 @@ def payment(
     )
 
 
-def random_payments(count: int) -> list[tuple[Any, ...]]:
+def random_payments(count: int) -> list[Row]:
     """Payments over five minutes, nulls among them."""
     dice = random.Random(42)
     return [
