@@ -96,6 +96,12 @@ def test_an_aggregate_that_is_gone_is_refused(begun: Manifest) -> None:
         settle(begun, replace(VELOCITY, aggregates=other), BOARD)
 
 
+def test_a_new_aggregate_of_an_old_step_is_refused(begun: Manifest) -> None:
+    both = {**VELOCITY.aggregates, "total": {"function": "sum", "of": "bigint", "options": {}}}
+    with pytest.raises(CheckpointError, match="its aggregate 'total' was not there"):
+        settle(begun, replace(VELOCITY, aggregates=both), BOARD)
+
+
 def test_sources_are_known_by_name(begun: Manifest) -> None:
     more = settle(begun, VELOCITY, BOARD, sources={"refunds": "refunds", "payments": "payments"})
     assert more.sources["payments"].index == 0

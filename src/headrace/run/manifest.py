@@ -140,7 +140,7 @@ def settle(
                     where=step.where,
                     cure="run it with the headrace that wrote it",
                 )
-            settled[name] = replace(old, aggregates=_slots(step, old), sources=step.sources)
+            settled[name] = replace(old, sources=step.sources)
         else:
             settled[name] = StepState(
                 step.layer,
@@ -257,14 +257,10 @@ def _compatible(step: Wanted, old: StepState) -> None:
             raise refuse(f"aggregate {name!r}", slot["function"], "gone")
         if {**new, "slot": slot["slot"]} != dict(slot):
             raise refuse(f"aggregate {name!r}", _brief(slot), _brief(new))
-
-
-def _slots(step: Wanted, old: StepState) -> dict[str, Mapping[str, Any]]:
-    slots = dict(old.aggregates)
-    for name, each in step.aggregates.items():
-        if name not in slots:
-            slots[name] = {**each, "slot": len(slots)}
-    return slots
+    for name, new in step.aggregates.items():
+        if name not in old.aggregates:
+            # Windows that are open hold no value for it, and would give a part of one.
+            raise refuse(f"aggregate {name!r}", "not there", new["function"])
 
 
 def _brief(value: Mapping[str, Any]) -> str:
