@@ -235,32 +235,37 @@ def _sources(manifest: Manifest, sources: Mapping[str, str]) -> dict[str, Source
 
 
 def _compatible(step: Wanted, old: StepState) -> None:
-    def refuse(what: str, was: object, now: object) -> CheckpointError:
-        return CheckpointError(
-            f"step {step.name!r}: its {what} was {was} and is now {now}; its state does not fit any more",
-            where=step.where,
-            cure="undo the change, give the step another name together with `headrace reset`, or reset alone",
-        )
-
     if step.kind != old.kind:
-        raise refuse("kind", old.kind, step.kind)
+        raise _changed(step, "kind", old.kind, step.kind)
     if dict(step.window) != dict(old.window):
-        raise refuse("window", _brief(old.window), _brief(step.window))
+        raise _changed(step, "window", _brief(old.window), _brief(step.window))
     if dict(step.key) != dict(old.key):
-        raise refuse("key", _brief(old.key), _brief(step.key))
+        raise _changed(step, "key", _brief(old.key), _brief(step.key))
     for source in old.sources:
         if source not in step.sources:
-            raise refuse("sources", ", ".join(old.sources), ", ".join(step.sources))
+            raise _changed(step, "sources", ", ".join(old.sources), ", ".join(step.sources))
+    _same_aggregates(step, old)
+
+
+def _same_aggregates(step: Wanted, old: StepState) -> None:
     for name, slot in old.aggregates.items():
         new = step.aggregates.get(name)
         if new is None:
-            raise refuse(f"aggregate {name!r}", slot["function"], "gone")
+            raise _changed(step, f"aggregate {name!r}", slot["function"], "gone")
         if {**new, "slot": slot["slot"]} != dict(slot):
-            raise refuse(f"aggregate {name!r}", _brief(slot), _brief(new))
+            raise _changed(step, f"aggregate {name!r}", _brief(slot), _brief(new))
     for name, new in step.aggregates.items():
         if name not in old.aggregates:
             # Windows that are open hold no value for it, and would give a part of one.
-            raise refuse(f"aggregate {name!r}", "not there", new["function"])
+            raise _changed(step, f"aggregate {name!r}", "not there", new["function"])
+
+
+def _changed(step: Wanted, what: str, was: object, now: object) -> CheckpointError:
+    return CheckpointError(
+        f"step {step.name!r}: its {what} was {was} and is now {now}; its state does not fit any more",
+        where=step.where,
+        cure="undo the change, or start a new history: headrace reset FILE",
+    )
 
 
 def _brief(value: Mapping[str, Any]) -> str:
