@@ -20,7 +20,7 @@ import java.util.NoSuchElementException;
  * The number of pages is in the header; it only grows, and a page is split when it is touched anyway or its bucket is due.
  */
 final class Pages {
-  static final int TARGET = Integer.getInteger("headrace.page", 2048);
+  static final int TARGET = 2048;
   private static final int STATE = 1;
   private static final int SAMPLE = 64;
 
