@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from benchmarks.events import PARTITIONS
+from benchmarks.events import PARTITIONS, QUIET
 
 
 def consumer(bootstrap: str, topic: str) -> Consumer:
@@ -15,6 +15,7 @@ def consumer(bootstrap: str, topic: str) -> Consumer:
     reader = Consumer(
         {
             "bootstrap.servers": bootstrap,
+            **QUIET,
             "group.id": "headrace-bench",
             "isolation.level": "read_committed",
             "enable.auto.commit": False,

@@ -19,6 +19,8 @@ SPAN = timedelta(minutes=20)
 CARDS = 100_000
 AMOUNTS = 1_000
 START = datetime(2026, 1, 1, tzinfo=UTC)
+QUIET = {"log_level": 3}
+"""Of a Kafka client: errors are told, retries are not."""
 _QUEUED = 200_000
 
 
@@ -75,7 +77,7 @@ def fill(bootstrap: str, topic: str, count: int, *, seed: int = 1) -> Filled:
 def create(bootstrap: str, topic: str) -> None:
     """Create a topic."""
     # Held until the answer is here: a client that is collected gives none.
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
     [made] = admin.create_topics([NewTopic(topic, PARTITIONS)]).values()
     made.result()
 
@@ -91,6 +93,7 @@ class _Filler:
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
+                **QUIET,
                 # Without it a batch that is sent again comes after the next one, and its events are late.
                 "enable.idempotence": True,
                 "linger.ms": 50,

@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 
 from benchmarks import native, ours
 from benchmarks.consuming import consumer
-from benchmarks.events import LAG, PARTITIONS, create, message
+from benchmarks.events import LAG, PARTITIONS, QUIET, create, message
 from benchmarks.timing import Spread, epochs, parts
 from headrace.run import query
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WINDOW = timedelta(seconds=1)
-WARM_EPOCHS = 30
+WARM_EPOCHS = 100
 """Epochs before the JVM has compiled what an epoch takes; not counted."""
-WARM_PANES = 5
+WARM_PANES = 10
 _PACE = 0.04
 
 
@@ -45,7 +45,7 @@ class _Events:
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._topic = topic
         self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True}
+            {"bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True, **QUIET}
         )
         self._start = (datetime.now(UTC) - timedelta(hours=6)).replace(microsecond=0)
         self.second = 0
