@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -72,6 +73,7 @@ def start(
     os.environ.update(java.environment(java.find()))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
     every = {
@@ -95,6 +97,8 @@ def start(
     for option, value in every.items():
         builder = builder.config(option, value)
     _quiet_launch()
+    # pyspark logs every refused expression with its whole stack; ours is one sentence at the user's line.
+    PySparkLogger.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_LOG_LEVEL", "ERROR"))
     return session
