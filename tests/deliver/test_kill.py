@@ -12,6 +12,7 @@ import pytest
 from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError
 
+from headrace.local import java, kernel
 from tests.deliver.packing import packed
 from tests.deliver.waiting import until
 
@@ -45,11 +46,12 @@ class ThirdRowNeverComes:
 
 
 @contextmanager
-def another_jvm(jars: str) -> Iterator[tuple[Any, Popen[bytes]]]:
+def another_jvm() -> Iterator[tuple[Any, Popen[bytes]]]:
     spark = Path(pyspark.__file__).parent / "jars"
     port, process = launch_gateway(
         jarpath=str(next(spark.glob("py4j*.jar"))),
-        classpath=":".join([*jars.split(","), str(spark / "*")]),
+        classpath=":".join([*map(str, kernel.jars()), str(spark / "*")]),
+        java_path=str(java.find().java),
         javaopts=["-Xmx256m", "-XX:TieredStopAtLevel=1", "--add-opens=java.base/java.nio=ALL-UNNAMED"],
         return_proc=True,
     )
@@ -83,7 +85,7 @@ def test_rows_of_a_killed_writer_are_read_once(delivering: Delivering):
         with pytest.raises(Py4JError):  # the connection breaks
             deliver.Delivery.task(deliver.DeliverySpec.parse(delivering.spec(1)), 0, 1, rows)
 
-    with another_jvm(str(delivering.spark.conf.get("spark.jars"))) as (jvm, process):
+    with another_jvm() as (jvm, process):
         writer = threading.Thread(target=write, args=(jvm,))
         writer.start()
         until(lambda: len(delivering.texts(committed=False)) == 3, seconds=60)
