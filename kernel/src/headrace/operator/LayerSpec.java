@@ -7,7 +7,9 @@ import headrace.aggregate.AggregateSpec;
 import headrace.step.Program;
 import headrace.step.TumblingWindow;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.types.DataType;
@@ -20,7 +22,27 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
   /** A nullable struct of the packed source row: to a program, or past all of them to a port. */
   public record Exit(int ordinal, Integer program, Integer port) {}
 
+  private static final int KEPT = 16;
+  // Every task of every epoch asks; Spark's reader of types is far slower than all else a small epoch does.
+  private static final Map<String, LayerSpec> PARSED =
+      Collections.synchronizedMap(
+          new LinkedHashMap<>(KEPT, 0.75f, true) {
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<String, LayerSpec> eldest) {
+              return size() > KEPT;
+            }
+          });
+
   public static LayerSpec parse(String json) {
+    LayerSpec known = PARSED.get(json);
+    if (known == null) {
+      known = read(json);
+      PARSED.put(json, known);
+    }
+    return known;
+  }
+
+  private static LayerSpec read(String json) {
     try {
       return of(new ObjectMapper().readTree(json));
     } catch (JsonProcessingException e) {
