@@ -61,6 +61,11 @@ def test_a_source_without_a_watermark_yet():
     assert "watermark -" in line(made, "00:01", "running")
 
 
+def test_a_drained_clock_is_behind_nothing():
+    made = progress(epoch(0, watermarks={"payments": None}, watermark_lag_seconds={"payments": 0.0}))
+    assert made.lag is None
+
+
 def test_the_slowest_source_counts():
     made = progress(
         epoch(

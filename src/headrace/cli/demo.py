@@ -163,6 +163,8 @@ class _Demo:
         settings = {
             "HEADRACE_KAFKA_BOOTSTRAP": self.bootstrap,
             "HEADRACE_CHECKPOINT": str(self.folder / "checkpoints"),
+            # A demo is looked at: what was produced while Spark started comes in several epochs.
+            "HEADRACE_EPOCH_MAX_ROWS": "50000",
             "PYTHONPATH": paths,
         }
         return Watched(

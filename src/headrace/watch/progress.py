@@ -70,7 +70,7 @@ class Progress:
     def lag(self) -> float | None:
         """How far the watermark of the slowest source is behind the wall clock, in seconds."""
         known = [each for each in self.lags.values() if each is not None]
-        return max(known) if known else None
+        return max(known) if known and self.watermark else None
 
     @property
     def epoch_p50(self) -> float | None:
