@@ -17,6 +17,10 @@ from headrace.plan.layers import Layers
 from headrace.plan.rows import Frame, Rejection, Rows
 
 
+# Spark's own format cuts times to milliseconds, and drops fields that are null.
+JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+
+
 @dataclass(frozen=True)
 class Outlet:
     """One column of what is handed over: rows for a delivery, or rows that are only counted.
@@ -140,7 +144,7 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     else:
         names = [each.output_name() or name for name, each in expressions]
         named = (column.alias(name) for column, name in zip(columns, names, strict=True))
-        key = F.to_json(F.struct(*named), {"ignoreNullFields": "false"})
+        key = F.to_json(F.struct(*named), JSON)
     made, computed, rejection = weaver.frame.guarded(
         rows, key, may_fail=analysed.may_fail(), step=f"{label}.key"
     )
@@ -171,7 +175,7 @@ def _counter(weaver: _Weaver, counts: Column, counted: tuple[str, str]) -> None:
 
 
 def _json(struct: Column) -> Column:
-    return F.to_json(struct, {"ignoreNullFields": "false"}).cast("binary")
+    return F.to_json(struct, JSON).cast("binary")
 
 
 def _rejected(port: Port) -> bool:
