@@ -16,7 +16,6 @@ from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
 from headrace.plan.rows import Frame, Rejection, Rows
 
-
 # Spark's own format cuts times to milliseconds, and drops fields that are null.
 JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
