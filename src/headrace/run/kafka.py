@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
+from py4j.protocol import Py4JNetworkError
+
 from headrace.declare.node import SourceNode
 from headrace.declare.sink import Kafka
 from headrace.errors import CheckpointError, DeliveryError, RunError, SettingsError
@@ -183,6 +185,11 @@ def told(failure: Exception) -> DeliveryError | RunError:
     found = re.search(r"headrace\.deliver\.DeliveryException: (.*?)(?:; cure: (.*))?$", text, re.MULTILINE)
     if found:
         return DeliveryError(found[1], cure=found[2])
+    if isinstance(failure, ConnectionError | Py4JNetworkError):
+        return RunError(
+            "Spark's JVM is gone: it was killed, or ran out of memory",
+            cure="run the pipeline again; it goes on from its checkpoint",
+        )
     java = getattr(failure, "java_exception", None)
     while java is not None and java.getCause() is not None:
         java = java.getCause()
