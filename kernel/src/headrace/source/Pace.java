@@ -7,7 +7,8 @@ package headrace.source;
  * throw it off. An epoch that was not full says nothing about how many more rows it could have taken.
  */
 public final class Pace {
-  static final long LEAST = 1_000;
+  /** Below this an epoch takes hardly less time: what it does for any number of rows takes longer than they do. */
+  static final long LEAST = 25_000;
   static final long MOST = 5_000_000;
 
   private final long targetMillis;
