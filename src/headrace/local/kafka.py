@@ -4,12 +4,14 @@ import base64
 import os
 import subprocess
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from headrace.errors import SetupError
 from headrace.local import artefacts, java
 from headrace.local.ports import LOOPBACK, answers
+from headrace.local.process import Process, until
 from headrace.local.services import Service
 
 
@@ -31,11 +33,12 @@ class Kafka(Service):
             # A properties file takes \ for an escape.
             "log.dirs": str(data).replace("\\", "\\\\"),
         }
-        lines = "".join(f"{name}={value}\n" for name, value in settings.items())
-        (self.folder / "server.properties").write_text(lines, "utf-8")
+        self._write("server.properties", settings)
         (self.folder / "log4j2.xml").write_text(_LOGGING, "utf-8")
         if not (data / "meta.properties").is_file():
             self._format(data)
+        elif (data / _METADATA).is_dir() and not (data / _ENDED_WELL).exists():
+            self._fence_former_self(settings, controller)
 
     def command(self) -> list[str]:
         return self._java("kafka.Kafka", "server.properties", heap="512m")
@@ -59,6 +62,46 @@ class Kafka(Service):
         except KafkaException:
             return False
 
+    def _write(self, name: str, settings: Mapping[str, str]) -> None:
+        lines = "".join(f"{name}={value}\n" for name, value in settings.items())
+        (self.folder / name).write_text(lines, "utf-8")
+
+    def _fence_former_self(self, settings: Mapping[str, str], controller: str) -> None:
+        """Let a controller alone declare the killed broker dead, before a broker starts on its data.
+
+        Kafka 4.3 loses commits otherwise: the new broker takes up the transactions that were being committed,
+        then the controller notices that its former self is dead and takes its partitions away for a moment,
+        and the markers of the commits are given up ("partitions are likely deleted"). Their rows would stay
+        invisible to read_committed for ever.
+        """
+        alone = {name: value for name, value in settings.items() if name != "advertised.listeners"} | {
+            "process.roles": "controller",
+            "listeners": f"CONTROLLER://{controller}",
+            "broker.session.timeout.ms": "500",
+            "broker.heartbeat.interval.ms": "100",
+        }
+        # Brokers talk to each other on a listener that a controller alone does not have.
+        del alone["inter.broker.listener.name"]
+        self._write("controller.properties", alone)
+        log = self.folder / "controller.log"
+        log.write_bytes(b"")
+        command = self._java("-Dheadrace.fencing=info", "kafka.Kafka", "controller.properties", heap="256m")
+        process = Process.start(command, log=log, folder=self.folder, variables=self.variables())
+        try:
+            active = until(lambda: self._told(log, _ACTIVE) or not process.is_running(), within=60)
+            # Nothing is said when it had been declared dead before it was killed.
+            until(lambda: self._told(log, _FENCED) or not process.is_running(), within=5)
+            if not active or not process.is_running():
+                raise SetupError(
+                    f"Kafka could not recover from its last end; the log of that is {log}.",
+                    cure=f"read that log; deleting {self.folder} begins with an empty Kafka",
+                )
+        finally:
+            process.stop(within=self.stopped_within)
+
+    def _told(self, log: Path, words: str) -> bool:
+        return words in log.read_text("utf-8", "replace")
+
     def _format(self, data: Path) -> None:
         # 16 random bytes; a leading dash would be taken for an option.
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
@@ -77,7 +120,7 @@ class Kafka(Service):
                 cure="make sure that the folder can be written and the disk has space",
             )
 
-    def _java(self, main: str, *arguments: str, heap: str) -> list[str]:
+    def _java(self, *main: str, heap: str) -> list[str]:
         class_path = os.pathsep.join(str(jar) for jar in artefacts.jars("kafka"))
         return [
             str(java.find().java),
@@ -93,10 +136,15 @@ class Kafka(Service):
             "-Dlog4j2.configurationFile=log4j2.xml",
             "-cp",
             class_path,
-            main,
-            *arguments,
+            *main,
         ]
 
+
+_METADATA = "__cluster_metadata-0"
+_ENDED_WELL = ".kafka_cleanshutdown"
+"""A file that Kafka leaves when it was stopped and not killed."""
+_ACTIVE = "Performing controller activation"
+_FENCED = "Fencing broker 1"
 
 _FOREVER = str(2**63 - 1)
 
@@ -152,6 +200,8 @@ _LOGGING = """\
   <Loggers>
     <Logger name="kafka.server.KafkaRaftServer" level="info"/>
     <Logger name="org.apache.kafka.common.utils.AppInfoParser" level="error"/>
+    <Logger name="org.apache.kafka.controller.ReplicationControlManager"
+            level="${sys:headrace.fencing:-warn}"/>
     <Root level="warn">
       <AppenderRef ref="log"/>
     </Root>
