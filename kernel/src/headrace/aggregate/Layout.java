@@ -2,6 +2,7 @@ package headrace.aggregate;
 
 import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -28,6 +29,13 @@ public final class Layout {
 
   public static Layout of(List<AggregateSpec> specs) {
     return new Layout(specs.stream().map(AggregateSpec::build).toList());
+  }
+
+  /** A layout that also says when its events were. */
+  public static Layout spanning(List<AggregateSpec> specs, Span span) {
+    List<Aggregate> aggregates = new ArrayList<>(specs.stream().map(AggregateSpec::build).toList());
+    aggregates.add(span);
+    return new Layout(aggregates);
   }
 
   public int words() {

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.array.ByteArrayMethods;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
 /**
- * Accumulators by (window start, key bytes): an open hash map in flat arrays that allocates nothing per row.
+ * Accumulators by (number of a slice, key bytes): an open hash map in flat arrays that allocates nothing per row.
  *
  * <p>Entries are numbered as they come, which makes every walk over them as deterministic as the rows were. An entry in bytes is the
  * key's length and bytes, then the accumulators' length and bytes; a run of entries follows one version byte.
@@ -23,6 +23,7 @@ public final class Partials {
   private final Layout layout;
   private final Slots cursor = new Slots();
   private final Slots scratch;
+  private final ByteWriter measure = new ByteWriter(64);
   private int[] table;
   private int size;
   private long[] starts;
@@ -102,6 +103,11 @@ public final class Partials {
     return -1;
   }
 
+  /** The entry of the key where all entries are of one window or slice, or -1. */
+  public int find(int hash, Object base, long offset, int length) {
+    return size == 0 ? -1 : find(starts[0], hash, base, offset, length);
+  }
+
   /** Adds one row to its key's entry. */
   public void add(long start, int hash, UnsafeRow key, UnsafeRow inputs, Position position) {
     Object base = key.getBaseObject();
@@ -116,8 +122,9 @@ public final class Partials {
     layout.add(slots(entry), inputs, position);
   }
 
-  /** Merges a run of entries of one window, which come after what is here. */
-  public void addAll(long start, byte[] entries) {
+  /** Merges a run of entries of one window, which come after what is here; tells how many rows they hold. */
+  public long addAll(long start, byte[] entries) {
+    long rows = 0;
     ByteReader in = open(entries);
     while (in.hasRemaining()) {
       int length = in.readLength();
@@ -127,13 +134,17 @@ public final class Partials {
       int hash = hash(entries, address, length);
       int entry = find(start, hash, entries, address, length);
       if (entry < 0) {
-        layout.read(slots(create(start, hash, entries, address, length, 0, 0)), in);
+        Slots fresh = slots(create(start, hash, entries, address, length, 0, 0));
+        layout.read(fresh, in);
+        rows += layout.rows(fresh);
       } else {
         layout.clear(scratch);
         layout.read(scratch, in);
+        rows += layout.rows(scratch);
         layout.merge(slots(entry), scratch);
       }
     }
+    return rows;
   }
 
   /** A reader behind the version byte of a run of entries. */
@@ -146,12 +157,29 @@ public final class Partials {
     return in;
   }
 
-  public void write(int entry, ByteWriter out) {
+  /** Points a row at an entry's key; it holds until the next entry is made. */
+  public void key(int entry, UnsafeRow row) {
+    row.pointTo(keys, Platform.BYTE_ARRAY_OFFSET + (long) keyAt[entry], keyLength[entry]);
+  }
+
+  /** The length and the bytes of an entry's key. */
+  public void writeKey(int entry, ByteWriter out) {
     out.writeUnsigned(keyLength[entry]);
     out.writeRaw(keys, keyAt[entry], keyLength[entry]);
+  }
+
+  public void write(int entry, ByteWriter out) {
+    writeKey(entry, out);
     int begin = out.beginLength();
     layout.write(slots(entry), out);
     out.endLength(begin);
+  }
+
+  /** How many bytes an entry takes when written. */
+  public int size(int entry) {
+    measure.clear();
+    write(entry, measure);
+    return measure.size();
   }
 
   /** Empties it and keeps its arrays. */

@@ -198,7 +198,7 @@ public final class Clock {
     nudged = false;
     ClockOffset logged = log.lastLogged();
     take(logged == null ? ClockOffset.initial(policies.keySet()) : logged);
-    publish(now);
+    publish(now, now);
   }
 
   List<ClockSpec.Program> programs() {
@@ -222,12 +222,25 @@ public final class Clock {
         take(start);
       }
       SortedMap<String, Long> watermarks = watermarks(bounded);
-      if (!watermarks.equals(now.watermarks) || mustNudge(bounded)) {
+      if (!watermarks.equals(now.watermarks) || momentPassed() || mustNudge(bounded)) {
         now = new ClockOffset(watermarks, Math.max(millis(), now.tick + 1));
       }
-      publish(now);
+      publish(start, now);
       return now;
     }
+  }
+
+  /** Whether the wall clock passed a multiple of an interval that some program waits for. The first tick is none. */
+  private boolean momentPassed() {
+    long millis = millis();
+    for (ClockSpec.Program program : spec.programs()) {
+      for (long micros : program.moments()) {
+        if (now.tick > 0 && Math.floorDiv(millis * 1000, micros) > Math.floorDiv(now.tick * 1000, micros)) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   private SortedMap<String, Long> watermarks(boolean bounded) {
@@ -264,11 +277,16 @@ public final class Clock {
     now = new ClockOffset(watermarks, logged.tick);
   }
 
-  /** Every job that this thread starts from here on runs under these watermarks. */
-  void publish(ClockOffset offset) {
+  /**
+   * Every job that this thread starts from here on runs under these watermarks.
+   *
+   * <p>The rows of the first layer are judged by W at the end of the epoch's offsets. Those of later layers come from steps that gave them
+   * before time went on, and are judged by W at its start.
+   */
+  void publish(ClockOffset start, ClockOffset end) {
     Map<Integer, Long> byProgram = new TreeMap<>();
     for (ClockSpec.Program program : spec.programs()) {
-      byProgram.put(program.id(), watermark(offset, program));
+      byProgram.put(program.id(), watermark(program.layer() == 0 ? end : start, program));
     }
     spark.setLocalProperty(EpochWatermarks.PROPERTY, EpochWatermarks.format(byProgram));
   }

@@ -2,8 +2,11 @@ package headrace.clock;
 
 import headrace.operator.Inputs;
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
@@ -129,18 +132,26 @@ public final class ClockSource implements TableProvider {
     public InputPartition[] planInputPartitions(Offset start, Offset end) {
       ClockOffset offset = (ClockOffset) end;
       // A replayed epoch is planned without asking for the latest offset first.
-      clock.publish(offset);
-      int count = clock.programs().size();
-      int[] programs = new int[count];
-      int[][] groups = new int[count][];
-      long[] watermarks = new long[count];
-      for (int i = 0; i < count; i++) {
-        ClockSpec.Program program = clock.programs().get(i);
-        programs[i] = program.id();
-        groups[i] = program.groups();
-        watermarks[i] = Clock.watermark(offset, program);
+      clock.publish((ClockOffset) start, offset);
+      List<ClockSpec.Program> beside = new ArrayList<>();
+      Map<Integer, Long> later = new TreeMap<>();
+      for (ClockSpec.Program program : clock.programs()) {
+        if (program.layer() == 0) {
+          beside.add(program);
+        } else {
+          later.put(program.id(), Clock.watermark(offset, program));
+        }
       }
-      return new InputPartition[] {new TickPartition(offset.tick, programs, groups, watermarks)};
+      int[] programs = new int[beside.size()];
+      int[][] groups = new int[programs.length][];
+      long[] watermarks = new long[programs.length];
+      for (int i = 0; i < programs.length; i++) {
+        programs[i] = beside.get(i).id();
+        groups[i] = beside.get(i).groups();
+        watermarks[i] = Clock.watermark(offset, beside.get(i));
+      }
+      byte[] carried = later.isEmpty() ? null : LaterTicks.write(later);
+      return new InputPartition[] {new TickPartition(offset.tick, programs, groups, watermarks, carried)};
     }
 
     @Override
@@ -160,7 +171,8 @@ public final class ClockSource implements TableProvider {
     }
   }
 
-  private record TickPartition(long tick, int[] programs, int[][] groups, long[] watermarks)
+  /** {@code later}: the tick that passes this layer, null when there is no other. */
+  private record TickPartition(long tick, int[] programs, int[][] groups, long[] watermarks, byte[] later)
       implements InputPartition {}
 
   private static final class TickReaders implements PartitionReaderFactory, Serializable {
@@ -188,11 +200,14 @@ public final class ClockSource implements TableProvider {
         program++;
         group = 0;
       }
-      return program < ticks.programs().length;
+      return program < ticks.programs().length || ticks.later() != null && group == 0;
     }
 
     @Override
     public InternalRow get() {
+      if (program == ticks.programs().length) {
+        return new GenericInternalRow(new Object[] {Inputs.PASS, 0, Inputs.TICK, 0, 0, ticks.tick(), 0L, ticks.later()});
+      }
       return new GenericInternalRow(
           new Object[] {
             ticks.programs()[program],

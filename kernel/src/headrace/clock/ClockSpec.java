@@ -16,8 +16,11 @@ record ClockSpec(String checkpoint, boolean drain, List<Source> sources, List<Pr
   /** A source and how its watermark is found. */
   record Source(String name, int index, Policy policy) {}
 
-  /** A program, the sources upstream of it, and the groups that its ticks go to. */
-  record Program(int id, List<String> sources, int[] groups) {}
+  /**
+   * A program: the layer it is in, the sources upstream of it, the groups that its ticks go to, and the intervals of the wall clock, in
+   * microseconds, that it wants a tick at whatever the watermark does.
+   */
+  record Program(int id, int layer, List<String> sources, int[] groups, List<Long> moments) {}
 
   static ClockSpec parse(String json) {
     JsonNode root;
@@ -49,7 +52,9 @@ record ClockSpec(String checkpoint, boolean drain, List<Source> sources, List<Pr
       for (int i = 0; i < groups.length; i++) {
         groups[i] = numbers.get(i).asInt();
       }
-      programs.add(new Program(need(program, "id").asInt(), List.copyOf(upstream), groups));
+      List<Long> moments = new ArrayList<>();
+      program.path("moments").forEach(moment -> moments.add(moment.asLong()));
+      programs.add(new Program(need(program, "id").asInt(), program.path("layer").asInt(), List.copyOf(upstream), groups, List.copyOf(moments)));
     }
     return new ClockSpec(
         need(root, "checkpoint").asText(),

@@ -1,12 +1,12 @@
 package headrace.operator;
 
-import headrace.aggregate.Partials;
 import headrace.aggregate.Position;
-import headrace.clock.EpochWatermarks;
+import headrace.clock.LaterTicks;
 import headrace.clock.Maxima;
 import headrace.state.ByteWriter;
 import headrace.step.Program;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
@@ -16,23 +16,22 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * What one map task sends to the operator: rows that may be late in full, all others combined per key and window.
+ * What one map task sends to the operator: rows in full, and what was combined per key and slice.
  *
- * <p>The combined ones leave when all is read or when they fill their bound, whichever is first.
+ * <p>The combined ones leave when all is read or when they fill their bound, whichever is first; the ledger's lines leave last.
  */
 final class FrontRows implements Iterator<Row> {
   private static final int SOURCE = 0;
   private static final int PARTITION = 1;
   private static final int OFFSET = 2;
   private static final int EVENT_TIME = 3;
-  private static final int BOUND_ENTRIES = 200_000;
-  private static final long BOUND_BYTES = 64L << 20;
 
   private final Iterator<byte[]> packed;
   private final Maxima maxima;
-  private final int[] passGroups;
+  private final LayerSpec layer;
   private final Exit[] exits;
-  private final Combiner[] combiners;
+  private final Map<Integer, Combiner> combiners = new HashMap<>();
+  private final Combiner[] all;
   private final UnsafeRow row;
   private final Position position = new Position();
   private final LocalMaxima local = new LocalMaxima();
@@ -40,50 +39,29 @@ final class FrontRows implements Iterator<Row> {
   private final ArrayDeque<Row> ready = new ArrayDeque<>();
   private int flushing;
   private Blobs blobs;
-  private boolean observed;
+  private boolean read;
 
-  /** One exit of the packed row: to a combiner, or to a port when it has none. */
-  private record Exit(int ordinal, Combiner combiner, int port) {}
-
-  /** Combines the rows of one program. */
-  private static final class Combiner {
-    final Program program;
-    final Partials partials;
-    final long watermark;
-    final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
-    final UnsafeRow key;
-    final UnsafeRow inputs;
-
-    Combiner(Program program) {
-      this.program = program;
-      partials = new Partials(headrace.aggregate.Layout.of(program.aggregates()), 1024);
-      watermark = EpochWatermarks.of(program.id());
-      key = new UnsafeRow(program.key().size());
-      inputs = new UnsafeRow(program.inputs().size());
-    }
-
-    boolean full() {
-      return partials.size() >= BOUND_ENTRIES || partials.bytes() >= BOUND_BYTES;
-    }
-  }
+  /** One exit of the packed row: to a combiner, or to a port, or a tick; {@code counted} when it is a rejected row of a step's. */
+  private record Exit(int ordinal, Combiner combiner, int port, boolean ticks, Combiner counted) {}
 
   FrontRows(LayerSpec layer, Iterator<byte[]> packed, Maxima maxima) {
     this.packed = packed;
     this.maxima = maxima;
-    passGroups = layer.passGroups();
-    Map<Integer, Combiner> byProgram = new HashMap<>();
+    this.layer = layer;
     int fields = EVENT_TIME + 1;
     exits = new Exit[layer.exits().size()];
     for (int i = 0; i < exits.length; i++) {
       LayerSpec.Exit exit = layer.exits().get(i);
       fields = Math.max(fields, exit.ordinal() + 1);
-      Combiner combiner = exit.program() == null ? null
-          : byProgram.computeIfAbsent(exit.program(), id -> new Combiner(layer.program(id)));
-      exits[i] = new Exit(exit.ordinal(), combiner, exit.port() == null ? 0 : exit.port());
+      exits[i] = new Exit(exit.ordinal(), combiner(exit.program()), exit.port() == null ? 0 : exit.port(), exit.ticks(), combiner(exit.rejects()));
     }
-    combiners = byProgram.values().toArray(new Combiner[0]);
-    flushing = combiners.length;
+    all = combiners.values().toArray(new Combiner[0]);
+    flushing = all.length;
     row = new UnsafeRow(fields);
+  }
+
+  private Combiner combiner(Integer program) {
+    return program == null ? null : combiners.computeIfAbsent(program, id -> new Combiner(layer.program(id)));
   }
 
   @Override
@@ -93,16 +71,18 @@ final class FrontRows implements Iterator<Row> {
         return true;
       }
       if (blobs != null) {
-        combiners[flushing++].partials.clear();
+        all[flushing++].clear();
         blobs = null;
       }
-      if (flushing < combiners.length) {
-        blobs = new Blobs(combiners[flushing].program, combiners[flushing].partials, writer);
+      if (flushing < all.length) {
+        blobs = all[flushing].blobs(writer);
+        flushing += blobs == null ? 1 : 0;
       } else if (packed.hasNext()) {
         read(packed.next());
-      } else if (!observed) {
-        observed = true;
+      } else if (!read) {
+        read = true;
         local.report(maxima);
+        combiners.forEach(this::account);
         flushing = 0;
       } else {
         return false;
@@ -131,48 +111,48 @@ final class FrontRows implements Iterator<Row> {
       long where = row.getLong(exit.ordinal);
       int from = (int) (where >>> 32);
       int size = (int) where;
-      if (exit.combiner == null) {
-        pass(exit.port, bytes, from, size);
+      if (exit.combiner != null) {
+        exit.combiner.take(row.getBaseObject(), row.getBaseOffset() + from, size, position, ready);
+        if (exit.combiner.full()) {
+          flushing = 0;
+        }
+      } else if (exit.ticks) {
+        tick(Arrays.copyOfRange(bytes, from, from + size));
       } else {
-        take(exit.combiner, from, size);
+        pass(exit.port, Arrays.copyOfRange(bytes, from, from + size));
+      }
+      if (exit.counted != null) {
+        exit.counted.ledger().in++;
+        exit.counted.ledger().rejected++;
       }
     }
   }
 
   /** The rows of one partition of a source stay together, so that their order can be kept. */
-  private void pass(int port, byte[] bytes, int from, int size) {
-    int group = passGroups[Math.floorMod(31 * position.source + position.partition, passGroups.length)];
-    ready.add(RowFactory.create(Inputs.PASS, group, Inputs.ROW, position.source, position.partition, position.offset, (long) port,
-        java.util.Arrays.copyOfRange(bytes, from, from + size)));
+  private void pass(int port, byte[] payload) {
+    int[] groups = layer.passGroups();
+    int group = groups[Math.floorMod(31 * position.source + position.partition, groups.length)];
+    ready.add(RowFactory.create(Inputs.PASS, group, Inputs.ROW, position.source, position.partition, position.offset, (long) port, payload));
   }
 
-  private void take(Combiner combiner, int from, int size) {
-    Program program = combiner.program;
-    UnsafeRow exit = combiner.exit;
-    exit.pointTo(row.getBaseObject(), row.getBaseOffset() + from, size);
-    if (exit.isNullAt(Program.EXIT_TIME)) {
-      throw new IllegalStateException("a row without an event time came to the window of step '" + program.name() + "' (source "
-          + position.source + ", partition " + position.partition + ", offset " + position.offset + ")");
-    }
-    long time = exit.getLong(Program.EXIT_TIME);
-    position.time = time;
-    point(combiner.key, exit, Program.EXIT_KEY);
-    int hash = Partials.hash(combiner.key.getBaseObject(), combiner.key.getBaseOffset(), combiner.key.getSizeInBytes());
-    if (program.window().end(time) <= combiner.watermark) {
-      ready.add(RowFactory.create(program.id(), program.groups()[program.slot(hash)], Inputs.ROW, position.source, position.partition,
-          position.offset, time, exit.copy().getBytes()));
-      return;
-    }
-    point(combiner.inputs, exit, Program.EXIT_INPUTS);
-    combiner.partials.add(program.window().start(time), hash, combiner.key, combiner.inputs, position);
-    if (combiner.full()) {
-      flushing = 0;
+  /** Time goes on in this layer: a tick for every group, as the clock itself gives them to the first layer. */
+  private void tick(byte[] payload) {
+    Map<Integer, Long> watermarks = LaterTicks.read(payload);
+    for (Program program : layer.programs()) {
+      Long watermark = watermarks.get(program.id());
+      if (watermark == null) {
+        throw new IllegalStateException("the tick knows nothing of step '" + program.name() + "'");
+      }
+      for (int group : program.groups()) {
+        ready.add(RowFactory.create(program.id(), group, Inputs.TICK, 0, 0, position.offset, watermark, null));
+      }
     }
   }
 
-  /** Points a reused row at a struct, where {@code getStruct} would allocate one. */
-  private static void point(UnsafeRow at, UnsafeRow parent, int ordinal) {
-    long where = parent.getLong(ordinal);
-    at.pointTo(parent.getBaseObject(), parent.getBaseOffset() + (int) (where >>> 32), (int) where);
+  private void account(int program, Combiner combiner) {
+    if (!combiner.ledger().isEmpty()) {
+      ready.add(RowFactory.create(Inputs.PASS, layer.passGroups()[0], Inputs.ROW, 0, 0, 0L, (long) Outputs.LEDGER,
+          combiner.ledger().write(program)));
+    }
   }
 }

@@ -14,11 +14,14 @@ public final class Inputs {
   public static final int TIME = 6;
   public static final int PAYLOAD = 7;
 
-  /** A blob of partial aggregates of one window: time = window start, offset = the least one in the blob. */
+  /** A blob of partial aggregates of one window: time = the slice's number, offset = the least one in the blob. */
   public static final int PARTIALS = 0;
   /** One row. Of program 0 it passes through: time = the port it leaves by. */
   public static final int ROW = 1;
-  /** The clock's tick: time = W of the program, offset = the processing time in milliseconds, payload empty. */
+  /**
+   * The clock's tick: time = W of the program, offset = the processing time in milliseconds, payload empty. Of program 0 it is for the
+   * layers to come, and they are in the payload.
+   */
   public static final int TICK = 2;
 
   /** The program whose rows pass through. */

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headrace.aggregate.AggregateSpec;
 import headrace.step.Program;
-import headrace.step.TumblingWindow;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -19,8 +18,12 @@ import org.apache.spark.sql.types.StructType;
 /** A layer as the plan wrote it down in JSON: its programs, and where each exit of a source row leads. */
 public record LayerSpec(int partitions, List<Program> programs, int[] passGroups, List<Exit> exits) {
 
-  /** A nullable struct of the packed source row: to a program, or past all of them to a port. */
-  public record Exit(int ordinal, Integer program, Integer port) {}
+  /**
+   * A nullable struct of the packed row: to a program, or past all of them to a port, or a tick.
+   *
+   * @param rejects the program whose input this row failed to become, null for all other rows
+   */
+  public record Exit(int ordinal, Integer program, Integer port, boolean ticks, Integer rejects) {}
 
   private static final int KEPT = 16;
   // Every task of every epoch asks; Spark's reader of types is far slower than all else a small epoch does.
@@ -66,8 +69,9 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     }
     List<Exit> exits = new ArrayList<>();
     for (JsonNode node : layer.path("exits")) {
-      Exit exit = new Exit(wanted(node, "ordinal").intValue(), integer(node, "program"), integer(node, "port"));
-      if ((exit.program() == null) == (exit.port() == null)) {
+      Exit exit = new Exit(wanted(node, "ordinal").intValue(), integer(node, "program"), integer(node, "port"),
+          node.path("ticks").asBoolean(), integer(node, "rejects"));
+      if (!exit.ticks() && (exit.program() == null) == (exit.port() == null)) {
         throw new IllegalArgumentException("the exit " + exit.ordinal() + " leads to a program or to a port, not both and not neither");
       }
       exits.add(exit);
@@ -91,20 +95,11 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
       throw new IllegalArgumentException("a program's id is at least 1, not " + id);
     }
     Integer latePort = integer(node, "latePort");
-    return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), window(wanted(node, "window")),
-        struct(node, "key"), inputs, row, aggregates, wanted(node, "port").intValue(), latePort, integer(node, "rejectedPort"),
-        struct(node, "output"), latePort == null ? row.add("late_by_seconds", DataTypes.DoubleType) : struct(node, "late"));
-  }
-
-  private static TumblingWindow window(JsonNode node) {
-    String kind = wanted(node, "kind").textValue();
-    if (!"tumbling".equals(kind)) {
-      throw new IllegalArgumentException("this kernel has no '" + kind + "' windows, only tumbling ones");
-    }
-    if (node.path("lateness").asLong() != 0) {
-      throw new IllegalArgumentException("this kernel has no lateness yet: windows close when the watermark reaches their end");
-    }
-    return new TumblingWindow(wanted(node, "size").longValue(), node.path("offset").asLong());
+    StructType late = latePort == null ? row.add("late_by_seconds", DataTypes.DoubleType) : struct(node, "late");
+    return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), WindowSpec.window(node.path("window")),
+        WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
+        node.path("within").asLong(), node.path("chained").asBoolean(), struct(node, "key"), inputs, row, aggregates,
+        wanted(node, "port").intValue(), latePort, integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"), late);
   }
 
   private static AggregateSpec aggregate(JsonNode node, StructType inputs) {
@@ -143,7 +138,7 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     return values;
   }
 
-  private static JsonNode wanted(JsonNode node, String name) {
+  static JsonNode wanted(JsonNode node, String name) {
     JsonNode value = node.path(name);
     if (value.isMissingNode() || value.isNull()) {
       throw new IllegalArgumentException("the layer's JSON lacks '" + name + "' in " + node);

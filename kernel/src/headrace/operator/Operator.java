@@ -1,11 +1,12 @@
 package headrace.operator;
 
+import headrace.clock.EpochWatermarks;
 import headrace.state.Cells;
 import headrace.state.SparkCells;
 import headrace.step.Epoch;
 import headrace.step.Output;
 import headrace.step.Step;
-import headrace.step.Tumbling;
+import headrace.step.Steps;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.Row;
@@ -46,21 +47,27 @@ public final class Operator extends StatefulProcessor<Row, Row, Row> {
   }
 
   private java.util.Iterator<Output> run(int program, int group, java.util.Iterator<Row> inputs) {
-    Epoch epoch = new Epoch(group, cells);
+    Epoch epoch = new Epoch(group, cells, EpochWatermarks.of(program));
     while (inputs.hasNext()) {
       Row row = inputs.next();
       int kind = row.getInt(Inputs.KIND);
       if (kind == Inputs.TICK) {
-        epoch.tick(row.getLong(Inputs.TIME));
+        epoch.tick(row.getLong(Inputs.TIME), row.getLong(Inputs.OFFSET));
       } else {
         epoch.add(kind == Inputs.ROW, row.getInt(Inputs.SOURCE), row.getInt(Inputs.PARTITION), row.getLong(Inputs.OFFSET),
             row.getLong(Inputs.TIME), row.<byte[]>getAs(Inputs.PAYLOAD));
       }
     }
-    return epoch.run(steps.computeIfAbsent(program, id -> new Tumbling(layer.program(id))));
+    java.util.Iterator<Output> outputs = epoch.run(steps.computeIfAbsent(program, id -> Steps.of(layer.program(id))));
+    Output line = epoch.ledger().isEmpty() ? null
+        : new Output(Outputs.LEDGER, 0, -program, group, 0, epoch.ledger().write(program));
+    return line == null ? outputs : new Followed<>(outputs, line);
   }
 
   private static Row pass(Row row) {
+    if (row.getInt(Inputs.KIND) == Inputs.TICK) {
+      return RowFactory.create(Outputs.TICKS, 0L, 0, 0, row.getLong(Inputs.OFFSET), row.get(Inputs.PAYLOAD));
+    }
     return RowFactory.create((int) row.getLong(Inputs.TIME), 0L, row.getInt(Inputs.SOURCE), row.getInt(Inputs.PARTITION),
         row.getLong(Inputs.OFFSET), row.get(Inputs.PAYLOAD));
   }
@@ -79,6 +86,35 @@ public final class Operator extends StatefulProcessor<Row, Row, Row> {
     @Override
     public B next() {
       return change.apply(from.next());
+    }
+  }
+
+  /** An iterator with one element after its last. */
+  private static final class Followed<A> implements java.util.Iterator<A> {
+    private final java.util.Iterator<A> first;
+    private A last;
+
+    Followed(java.util.Iterator<A> first, A last) {
+      this.first = first;
+      this.last = last;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return first.hasNext() || last != null;
+    }
+
+    @Override
+    public A next() {
+      if (first.hasNext()) {
+        return first.next();
+      }
+      if (last == null) {
+        throw new java.util.NoSuchElementException();
+      }
+      A element = last;
+      last = null;
+      return element;
     }
   }
 }

@@ -12,6 +12,11 @@ public final class Outputs {
   public static final int OFFSET = 4;
   public static final int PAYLOAD = 5;
 
+  /** The port of ticks for later layers: offset = the processing time, payload see {@link headrace.clock.LaterTicks}. */
+  public static final int TICKS = -1;
+  /** The port of lines of the ledger, see {@link headrace.step.Ledger}. */
+  public static final int LEDGER = -2;
+
   public static final StructType SCHEMA = new StructType()
       .add("port", DataTypes.IntegerType, false)
       .add("time", DataTypes.LongType, false)

@@ -20,6 +20,11 @@ public final class ByteWriter {
     size = 0;
   }
 
+  /** Forgets what was written after the first so many bytes. */
+  public void cut(int length) {
+    size = length;
+  }
+
   public byte[] toBytes() {
     return Arrays.copyOf(bytes, size);
   }

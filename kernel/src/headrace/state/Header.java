@@ -1,27 +1,54 @@
 package headrace.state;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a program remembers of one key group beside its cells: the watermark, and which windows are open.
+ * What a program remembers of one key group beside its cells: how far time has come, and what is open.
  *
- * <p>Bytes: version, watermark (8), the slots (text), number of windows, and per window its start, keys, bytes and pages.
- * The slots name the accumulators that the cells hold, in order, so that cells written by another list are never misread.
+ * <p>Bytes: version, watermark (8), processing time of the last tick (8), the slots (text), number of parts, and per part its number (8),
+ * keys, bytes, pages, whether it was shown, a bit for each page with rows that no pane has shown, and when each page is due. A part is a window, or a slice of
+ * one. The slots name what the cells hold, in order, so that cells written by another list are never misread.
  */
 public final class Header {
   private static final int VERSION = 1;
 
-  /** How many keys one open window has in this group, in how many bytes and pages. */
-  public static final class Window {
+  /** How many keys one open window or slice has in this group, in how many bytes and pages. */
+  public static final class Part {
     public long keys;
     public long bytes;
     public int pages;
+    /** Whether all keys that were there gave their pane when the watermark reached the end. */
+    public boolean shown;
+    /** Pages with keys that have rows which no pane has shown. */
+    public BitSet dirty = new BitSet();
+    private long[] due = {};
+
+    /** The watermark from which on the page wants to be looked at; it may be looked at in vain, but never too late. */
+    public long due(int page) {
+      return page < due.length ? due[page] : Long.MAX_VALUE;
+    }
+
+    /** The page wants to be looked at from this watermark on. */
+    public void due(int page, long watermark) {
+      if (page >= due.length) {
+        if (watermark == Long.MAX_VALUE) {
+          return;
+        }
+        int before = due.length;
+        due = Arrays.copyOf(due, Math.max(page + 1, pages));
+        Arrays.fill(due, before, due.length, Long.MAX_VALUE);
+      }
+      due[page] = watermark;
+    }
   }
 
   public long watermark = Long.MIN_VALUE;
-  public final TreeMap<Long, Window> windows = new TreeMap<>();
+  public long processed = Long.MIN_VALUE;
+  public final TreeMap<Long, Part> parts = new TreeMap<>();
   private final String slots;
 
   public Header(String slots) {
@@ -41,15 +68,22 @@ public final class Header {
           + VERSION + ": run it with the version that wrote the checkpoint");
     }
     header.watermark = in.readFixed();
+    header.processed = in.readFixed();
     String written = new String(in.readBytes(), StandardCharsets.UTF_8);
     int count = in.readLength();
     for (int i = 0; i < count; i++) {
-      Window window = new Window();
-      long start = in.readFixed();
-      window.keys = in.readUnsigned();
-      window.bytes = in.readUnsigned();
-      window.pages = in.readLength();
-      header.windows.put(start, window);
+      Part part = new Part();
+      long number = in.readFixed();
+      part.keys = in.readUnsigned();
+      part.bytes = in.readUnsigned();
+      part.pages = in.readLength();
+      part.shown = in.readByte() != 0;
+      part.dirty = BitSet.valueOf(in.readBytes());
+      part.due = new long[in.readLength()];
+      for (int page = 0; page < part.due.length; page++) {
+        part.due[page] = in.readFixed();
+      }
+      header.parts.put(number, part);
     }
     if (count > 0 && !written.equals(slots)) {
       throw new IllegalStateException("the open windows of step '" + step + "' hold the aggregates [" + written + "], it now has [" + slots
@@ -58,18 +92,30 @@ public final class Header {
     return header;
   }
 
+  /** The part of this number, made if it is not there. */
+  public Part part(long number) {
+    return parts.computeIfAbsent(number, absent -> new Part());
+  }
+
   public byte[] write() {
-    ByteWriter out = new ByteWriter(64 + 24 * windows.size());
+    ByteWriter out = new ByteWriter(64 + 32 * parts.size());
     out.writeByte(VERSION);
     out.writeFixed(watermark);
+    out.writeFixed(processed);
     out.writeBytes(slots.getBytes(StandardCharsets.UTF_8));
-    out.writeUnsigned(windows.size());
-    for (Map.Entry<Long, Window> entry : windows.entrySet()) {
-      Window window = entry.getValue();
+    out.writeUnsigned(parts.size());
+    for (Map.Entry<Long, Part> entry : parts.entrySet()) {
+      Part part = entry.getValue();
       out.writeFixed(entry.getKey());
-      out.writeUnsigned(window.keys);
-      out.writeUnsigned(window.bytes);
-      out.writeUnsigned(window.pages);
+      out.writeUnsigned(part.keys);
+      out.writeUnsigned(part.bytes);
+      out.writeUnsigned(part.pages);
+      out.writeByte(part.shown ? 1 : 0);
+      out.writeBytes(part.dirty.toByteArray());
+      out.writeUnsigned(part.due.length);
+      for (long watermark : part.due) {
+        out.writeFixed(watermark);
+      }
     }
     return out.toBytes();
   }

@@ -12,11 +12,21 @@ public interface Context {
 
   Cells cells();
 
-  /** W of this epoch's tick, or {@link #NO_WATERMARK} when no tick is among the inputs and the one remembered still holds. */
-  long tick();
+  /** The watermark that the rows of this epoch are judged by. */
+  long judged();
 
   void emit(Output output);
 
   /** Emits later, after the step is closed: one after another, each only when it is asked for. */
   void emit(Iterator<Output> outputs);
+
+  /** A number that no other output of this epoch and group has: the position of what has none in a source. */
+  long number();
+
+  /** The ledger: what became of the rows. Every one that came is counted once. */
+  void used(long rows);
+
+  void late(long rows);
+
+  void duplicate(long rows);
 }

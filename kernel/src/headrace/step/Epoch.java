@@ -22,29 +22,42 @@ public final class Epoch implements Context {
 
   private final int group;
   private final Cells cells;
+  private final Ledger ledger = new Ledger();
   private final List<Input> inputs = new ArrayList<>();
-  private final List<Long> ticks = new ArrayList<>();
   private final List<Output> now = new ArrayList<>();
   private final List<Iterator<Output>> later = new ArrayList<>();
+  private final long judged;
+  private boolean ticked;
+  private long watermark = NO_WATERMARK;
+  private long processed = NO_WATERMARK;
+  private long numbers;
 
-  public Epoch(int group, Cells cells) {
+  /** {@code judged}: the watermark that the rows of this epoch are judged by. */
+  public Epoch(int group, Cells cells, long judged) {
     this.group = group;
     this.cells = cells;
+    this.judged = judged;
   }
 
-  /** Takes one input: a row in full, or else partials, whose time is their window's start. */
+  /** Takes one input: a row in full, or else partials, whose time is the number of their slice. */
   public void add(boolean row, int source, int partition, long offset, long time, byte[] payload) {
     inputs.add(new Input(row, source, partition, offset, time, payload));
   }
 
-  public void tick(long watermark) {
-    ticks.add(watermark);
+  public void tick(long to, long millis) {
+    ticked = true;
+    watermark = Math.max(watermark, to);
+    processed = Math.max(processed, millis);
+  }
+
+  /** What became of the rows; complete once {@link #run} has returned. */
+  public Ledger ledger() {
+    return ledger;
   }
 
   /** Runs the step. What it emits now is in the iterator's front; what it emits later is computed as the iterator is read. */
   public Iterator<Output> run(Step step) {
     inputs.sort(BY_POSITION);
-    Collections.sort(ticks);
     Position position = new Position();
     step.open(this);
     for (Input input : inputs) {
@@ -55,8 +68,8 @@ public final class Epoch implements Context {
         step.onPartials(position, input.time, input.payload);
       }
     }
-    for (long tick : ticks) {
-      step.onTick(tick);
+    if (ticked) {
+      step.onTick(watermark, processed);
     }
     step.close();
     inputs.clear();
@@ -97,8 +110,8 @@ public final class Epoch implements Context {
   }
 
   @Override
-  public long tick() {
-    return ticks.isEmpty() ? NO_WATERMARK : Collections.max(ticks);
+  public long judged() {
+    return judged;
   }
 
   @Override
@@ -109,5 +122,25 @@ public final class Epoch implements Context {
   @Override
   public void emit(Iterator<Output> outputs) {
     later.add(outputs);
+  }
+
+  @Override
+  public long number() {
+    return numbers++;
+  }
+
+  @Override
+  public void used(long rows) {
+    ledger.used += rows;
+  }
+
+  @Override
+  public void late(long rows) {
+    ledger.late += rows;
+  }
+
+  @Override
+  public void duplicate(long rows) {
+    ledger.duplicate += rows;
   }
 }

@@ -9,18 +9,20 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 /** Late events as rows of the late port: the full row, and how late it was. */
 final class LateWriter {
   private final Program program;
-  private final UnsafeProjection projection;
+  private UnsafeProjection projection;
   private final GenericInternalRow lateBy = new GenericInternalRow(1);
   private final JoinedRow joined = new JoinedRow();
 
   LateWriter(Program program) {
     this.program = program;
-    projection = UnsafeProjection.create(program.late());
   }
 
   Output write(UnsafeRow exit, Position position, long watermark, long end) {
     lateBy.update(0, seconds(watermark, end));
     UnsafeRow row = exit.getStruct(Program.EXIT_ROW, program.row().size());
+    if (projection == null) {
+      projection = UnsafeProjection.create(program.late());
+    }
     byte[] payload = projection.apply(joined.apply(row, lateBy)).copy().getBytes();
     return new Output(program.latePort(), position.time, position.source, position.partition, position.offset, payload);
   }

@@ -1,8 +1,6 @@
 package headrace.step;
 
-import headrace.aggregate.Layout;
 import headrace.aggregate.Partials;
-import headrace.aggregate.Slots;
 import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
 import headrace.state.Cells;
@@ -14,31 +12,44 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 
 /**
- * The accumulators of open windows in pages: many keys to a cell, as many pages to a window as keep a page small (linear hashing).
+ * What is kept per key of a window or slice, in pages: many keys to a cell, as many pages to a part as keep a page small (linear hashing).
  *
  * <p>A cell costs Spark and RocksDB some microseconds whatever is in it, and a window fires by reading pages 0..n without a scan.
  * The number of pages is in the header; it only grows, and a page is split when it is touched anyway or its bucket is due.
  */
 final class Pages {
+  /** What a key has in a page: how new rows enter it. Both tell the watermark from which on the key wants to be looked at. */
+  interface Body {
+    long NEVER = Long.MAX_VALUE;
+
+    /** Writes the body of a key that had none. */
+    long begin(Partials batch, int entry, ByteWriter out);
+
+    /** Writes the body of a key that has one; the reader stands at its beginning, and is left at its end. */
+    long merge(ByteReader stored, Partials batch, int entry, ByteWriter out);
+
+    /** About how many bytes an entry takes where all are new. */
+    long size(Partials batch, int entry);
+  }
+
+
   static final int TARGET = 2048;
   private static final int STATE = 1;
   private static final int SAMPLE = 64;
 
-  private final Layout layout;
-  private final Slots scratch;
+  private final Body body;
   private final ArrayDeque<ByteWriter> spare = new ArrayDeque<>();
   private int[] opened = new int[16];
   private int open;
 
-  Pages(Layout layout) {
-    this.layout = layout;
-    this.scratch = layout.scratch();
+  Pages(Body body) {
+    this.body = body;
   }
 
-  /** Merges a window's new partials into its pages. */
-  void merge(Cells cells, long start, Header.Window window, Partials batch) {
-    int before = Math.max(1, window.pages);
-    int after = wanted(window, batch);
+  /** Merges new partials into a part's pages, and marks the pages dirty that they fell on. */
+  void merge(Cells cells, long number, Header.Part part, Partials batch) {
+    int before = Math.max(1, part.pages);
+    int after = wanted(part, batch);
     int[] first = new int[before + 1];
     int[] order = byPage(batch, before, first);
     boolean[] splits = new boolean[before];
@@ -51,32 +62,77 @@ final class Pages {
       if (first[page] == first[page + 1] && !splits[page]) {
         continue;
       }
-      byte[] content = window.pages == 0 ? null : cells.get(cell(start, page));
+      byte[] content = part.pages == 0 ? null : cells.get(cell(number, page));
       if (content != null) {
-        window.bytes -= content.length;
-        rewrite(content, start, batch, merged, writers);
+        part.bytes -= content.length;
+        rewrite(content, part, batch, merged, writers);
       }
       for (int i = first[page]; i < first[page + 1]; i++) {
         if (!merged.get(order[i])) {
-          window.keys++;
-          batch.write(order[i], writer(writers, batch.hash(order[i])));
+          part.keys++;
+          int hash = batch.hash(order[i]);
+          due(part, address(mix(hash), after), add(batch, order[i], writer(writers, hash)));
         }
       }
-      put(cells, start, window, writers, page, content != null);
+      put(cells, number, part, writers, page, content != null);
     }
-    window.pages = after;
+    part.pages = after;
+    for (int page = before; page < after; page++) {
+      int parent = address(page, before);
+      part.dirty.set(page, part.dirty.get(parent));
+      due(part, page, part.due(parent));
+    }
+    for (int entry = 0; entry < batch.size(); entry++) {
+      part.dirty.set(address(mix(batch.hash(entry)), after));
+    }
   }
 
-  /** The window's pages one after another, each removed as it is handed out. */
-  Iterator<byte[]> take(Cells cells, long start, Header.Window window) {
+  private long add(Partials batch, int entry, ByteWriter out) {
+    batch.writeKey(entry, out);
+    int from = out.beginLength();
+    long due = body.begin(batch, entry, out);
+    out.endLength(from);
+    return due;
+  }
+
+  private static void due(Header.Part part, int page, long watermark) {
+    part.due(page, Math.min(part.due(page), watermark));
+  }
+
+  /** One page, or null. */
+  byte[] get(Cells cells, long number, int page) {
+    return cells.get(cell(number, page));
+  }
+
+  /** Puts back a page whose keys are the same as before; its part's bytes are told. */
+  void put(Cells cells, long number, int page, Header.Part part, byte[] before, byte[] after) {
+    part.bytes += after.length - before.length;
+    cells.put(cell(number, page), after);
+  }
+
+  /** Takes away a page that has no keys left. */
+  void remove(Cells cells, long number, int page, Header.Part part, byte[] before) {
+    part.bytes -= before.length;
+    cells.remove(cell(number, page));
+  }
+
+  /** Removes all pages without a look at them. */
+  void drop(Cells cells, long number, Header.Part part) {
+    for (int page = 0; page < part.pages; page++) {
+      cells.remove(cell(number, page));
+    }
+  }
+
+  /** The part's pages one after another, each removed as it is handed out. */
+  Iterator<byte[]> take(Cells cells, long number, Header.Part part) {
     return new Iterator<>() {
       private int page;
       private byte[] next;
 
       @Override
       public boolean hasNext() {
-        while (next == null && page < window.pages) {
-          byte[] cell = cell(start, page++);
+        while (next == null && page < part.pages) {
+          byte[] cell = cell(number, page++);
           next = cells.get(cell);
           if (next != null) {
             cells.remove(cell);
@@ -98,17 +154,16 @@ final class Pages {
   }
 
   /** As many pages as the content fills, by what is known: the bytes before this merge and those of the new entries. */
-  private int wanted(Header.Window window, Partials batch) {
+  private int wanted(Header.Part part, Partials batch) {
     int sample = Math.min(SAMPLE, batch.size());
-    ByteWriter out = borrow();
+    long bytes = 0;
     for (int entry = 0; entry < sample; entry++) {
-      batch.write(entry, out);
+      bytes += body.size(batch, entry);
     }
-    long fresh = (long) out.size() * batch.size() / Math.max(1, sample);
-    spare.push(out);
-    long content = Math.max(fresh, window.bytes);
-    boolean full = content > (long) window.pages * (TARGET + TARGET / 2);
-    return full ? (int) Math.min(1 << 28, Math.max(window.pages, content / TARGET + 1)) : Math.max(1, window.pages);
+    long fresh = bytes * batch.size() / Math.max(1, sample);
+    long content = Math.max(fresh, part.bytes);
+    boolean full = content > (long) part.pages * (TARGET + TARGET / 2);
+    return full ? (int) Math.min(1 << 28, Math.max(part.pages, content / TARGET + 1)) : Math.max(1, part.pages);
   }
 
   /** The batch's entries by the page that they fall on; page p has order[first[p]] .. order[first[p + 1] - 1]. */
@@ -130,7 +185,7 @@ final class Pages {
     return order;
   }
 
-  private void rewrite(byte[] content, long start, Partials batch, BitSet merged, ByteWriter[] writers) {
+  private void rewrite(byte[] content, Header.Part part, Partials batch, BitSet merged, ByteWriter[] writers) {
     ByteReader in = Partials.open(content);
     while (in.hasRemaining()) {
       int begin = in.position();
@@ -139,19 +194,16 @@ final class Pages {
       in.skip(length);
       int hash = Partials.hash(content, address, length);
       ByteWriter out = writer(writers, hash);
-      int accumulators = in.readLength();
-      int entry = batch.find(start, hash, content, address, length);
+      int stored = in.readLength();
+      int entry = batch.find(hash, content, address, length);
       if (entry < 0) {
-        in.skip(accumulators);
+        in.skip(stored);
         out.writeRaw(content, begin, in.position() - begin);
       } else {
-        layout.clear(scratch);
-        layout.read(scratch, in);
-        layout.merge(scratch, batch.slots(entry));
         out.writeUnsigned(length);
         out.writeRaw(content, address, length);
         int from = out.beginLength();
-        layout.write(scratch, out);
+        due(part, address(mix(hash), writers.length), body.merge(in, batch, entry, out));
         out.endLength(from);
         merged.set(entry);
       }
@@ -159,15 +211,15 @@ final class Pages {
   }
 
   /** Stores the pages that were written to; an old one that nothing was written to has given all its keys away. */
-  private void put(Cells cells, long start, Header.Window window, ByteWriter[] writers, int old, boolean existed) {
+  private void put(Cells cells, long number, Header.Part part, ByteWriter[] writers, int old, boolean existed) {
     if (existed && writers[old] == null) {
-      cells.remove(cell(start, old));
+      cells.remove(cell(number, old));
     }
     for (int i = 0; i < open; i++) {
       int page = opened[i];
       byte[] content = writers[page].toBytes();
-      window.bytes += content.length;
-      cells.put(cell(start, page), content);
+      part.bytes += content.length;
+      cells.put(cell(number, page), content);
       spare.push(writers[page]);
       writers[page] = null;
     }
@@ -204,11 +256,11 @@ final class Pages {
     return page < pages ? page : page & half - 1;
   }
 
-  private static byte[] cell(long start, int page) {
+  private static byte[] cell(long number, int page) {
     byte[] key = new byte[13];
     key[0] = STATE;
     for (int i = 0; i < 8; i++) {
-      key[1 + i] = (byte) (start >>> 56 - 8 * i);
+      key[1 + i] = (byte) (number >>> 56 - 8 * i);
     }
     for (int i = 0; i < 4; i++) {
       key[9 + i] = (byte) (page >>> 24 - 8 * i);

@@ -2,120 +2,129 @@ package headrace.step;
 
 import headrace.aggregate.Aggregate;
 import headrace.aggregate.Layout;
-import headrace.aggregate.Partials;
 import headrace.aggregate.Slots;
-import headrace.state.ByteReader;
-import java.util.ArrayDeque;
-import java.util.Iterator;
-import java.util.NoSuchElementException;
+import headrace.trigger.Accumulation;
+import headrace.window.GlobalWindow;
+import headrace.window.StatedWindows;
+import java.util.Collection;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Stored accumulators as rows of the result port, one per key; and what overflowed, as rows of the rejected port. */
+/**
+ * Accumulators as rows of the result port; and what overflowed, as rows of the rejected port.
+ *
+ * <p>A pane has no position in a source. It is given one that is its own and the same on every replay: the program (negative, which no
+ * source is), the group, and a number of the epoch.
+ */
 final class PaneWriter {
-  private static final UTF8String ON_TIME = UTF8String.fromString("on_time");
+  private static final int AFTER_AGGREGATES = 3;
 
   private final Program program;
   private final Layout layout;
-  private final Slots slots;
   private final UnsafeRow key;
   private final DataType[] keyTypes;
-  private final UnsafeProjection projection;
-  private final UnsafeProjection rejected;
+  private final int shownKeys;
+  private final int aggregates;
+  private final boolean changes;
+  private UnsafeProjection projection;
+  private UnsafeProjection rejected;
 
   PaneWriter(Program program, Layout layout) {
     this.program = program;
     this.layout = layout;
-    slots = layout.scratch();
     StructField[] fields = program.key().fields();
     key = new UnsafeRow(fields.length);
     keyTypes = new DataType[fields.length];
     for (int i = 0; i < fields.length; i++) {
       keyTypes[i] = fields[i].dataType();
     }
-    projection = UnsafeProjection.create(program.output());
-    rejected = UnsafeProjection.create(Program.REJECTED);
+    shownKeys = fields.length - (program.window() instanceof StatedWindows ? StatedWindows.KEY_FIELDS : 0);
+    aggregates = program.aggregates().size();
+    changes = program.accumulation() == Accumulation.RETRACTING;
   }
 
-  /**
-   * The panes of a window, written one at a time as they are asked for.
-   *
-   * <p>A pane has no position in a source. It is given one that is its own and the same on every replay: the program (negative, which
-   * no source is), the group, and its number in the window.
-   */
-  Iterator<Output> panes(Iterator<byte[]> pages, long start, long end, int group) {
-    return new Iterator<>() {
-      private final ArrayDeque<Output> extra = new ArrayDeque<>();
-      private ByteReader in;
-      private long index;
-
-      @Override
-      public boolean hasNext() {
-        while (extra.isEmpty() && (in == null || !in.hasRemaining())) {
-          if (!pages.hasNext()) {
-            return false;
-          }
-          in = Partials.open(pages.next());
-        }
-        return true;
-      }
-
-      @Override
-      public Output next() {
-        if (!hasNext()) {
-          throw new NoSuchElementException();
-        }
-        return extra.isEmpty() ? pane(in, start, end, group, index++, extra) : extra.poll();
-      }
-    };
+  /** The key of the panes to come; to be pointed at its bytes. */
+  UnsafeRow key() {
+    return key;
   }
 
-  private Output pane(ByteReader in, long start, long end, int group, long index, ArrayDeque<Output> extra) {
-    int length = in.readLength();
-    key.pointTo(in.array(), in.address(), length);
-    in.skip(length);
-    in.readLength();
-    layout.clear(slots);
-    layout.read(slots, in);
-    Object[] values = new Object[keyTypes.length + 1 + layout.size() + 2];
+  /** The row of one pane of the key. */
+  byte[] pane(Slots slots, long start, long end, Pane pane, long index, boolean last) {
+    Object[] values = new Object[shownKeys + 1 + aggregates + AFTER_AGGREGATES + (changes ? 1 : 0)];
     int at = 0;
-    for (; at < keyTypes.length; at++) {
+    for (; at < shownKeys; at++) {
       values[at] = key.isNullAt(at) ? null : key.get(at, keyTypes[at]);
     }
-    values[at++] = new GenericInternalRow(new Object[] {start, end});
-    for (int i = 0; i < layout.size(); i++) {
+    values[at++] = window(start, end);
+    for (int i = 0; i < aggregates; i++) {
       Object result = layout.aggregate(i).result(slots);
-      if (result == Aggregate.OVERFLOW) {
-        result = null;
-        if (program.rejectedPort() != null) {
-          extra.add(overflow(i, start, end, group, index));
-        }
-      }
-      values[at++] = result;
+      values[at++] = result == Aggregate.OVERFLOW ? null : result;
     }
-    values[at++] = ON_TIME;
-    values[at] = 0;
-    byte[] payload = projection.apply(new GenericInternalRow(values)).copy().getBytes();
-    return new Output(program.port(), end, -program.id(), group, index, payload);
+    values[at++] = pane.text();
+    values[at++] = (int) Math.min(index, Integer.MAX_VALUE);
+    values[at++] = last;
+    if (changes) {
+      values[at] = 1;
+    }
+    if (projection == null) {
+      projection = UnsafeProjection.create(program.output());
+    }
+    return projection.apply(new GenericInternalRow(values)).copy().getBytes();
   }
 
-  private Output overflow(int aggregate, long start, long end, int group, long index) {
-    StructType type = program.key();
+  private GenericInternalRow window(long start, long end) {
+    if (program.window() instanceof GlobalWindow) {
+      return new GenericInternalRow(new Object[] {null, null});
+    }
+    long from = program.window() instanceof StatedWindows ? key.getLong(shownKeys) : start;
+    return new GenericInternalRow(new Object[] {from, end});
+  }
+
+  /** The row of a pane, its place in time and the epoch given. */
+  Output output(byte[] payload, long time, Context context) {
+    return new Output(program.port(), time, -program.id(), context.group(), context.number(), payload);
+  }
+
+  /** A pane once more, with the sign that takes it back. */
+  byte[] takenBack(byte[] payload) {
+    byte[] again = payload.clone();
+    UnsafeRow row = new UnsafeRow(program.output().size());
+    row.pointTo(again, again.length);
+    row.setInt(program.output().size() - 1, -1);
+    row.setBoolean(program.output().size() - 2, false);
+    return again;
+  }
+
+  /** Says aloud what overflowed in the key's pane. */
+  void overflows(Slots slots, long start, long end, Context context, Collection<Output> out) {
+    for (int i = 0; i < aggregates; i++) {
+      if (program.rejectedPort() != null && layout.aggregate(i).result(slots) == Aggregate.OVERFLOW) {
+        out.add(overflow(i, start, end, context));
+      }
+    }
+  }
+
+  private Output overflow(int aggregate, long start, long end, Context context) {
     StringBuilder reason = new StringBuilder(program.aggregates().get(aggregate).function()).append(' ')
         .append(layout.aggregate(aggregate).name()).append(" overflowed ")
         .append(program.aggregates().get(aggregate).result().catalogString()).append(" for key {");
-    for (int i = 0; i < keyTypes.length; i++) {
-      reason.append(i == 0 ? "" : ", ").append(type.fields()[i].name()).append('=').append(key.isNullAt(i) ? null : key.get(i, keyTypes[i]));
+    for (int i = 0; i < shownKeys; i++) {
+      reason.append(i == 0 ? "" : ", ").append(program.key().fields()[i].name()).append('=')
+          .append(key.isNullAt(i) ? null : key.get(i, keyTypes[i]));
     }
-    reason.append("} window ").append(Times.window(start, end));
+    long from = program.window() instanceof StatedWindows ? key.getLong(shownKeys) : start;
+    reason.append("} window ").append(Times.window(from, end));
     Object[] values = new Object[Program.REJECTED.size()];
     values[6] = UTF8String.fromString(program.name());
     values[7] = UTF8String.fromString(reason.toString());
-    return new Output(program.rejectedPort(), end, -program.id(), group, index, rejected.apply(new GenericInternalRow(values)).copy().getBytes());
+    if (rejected == null) {
+      rejected = UnsafeProjection.create(Program.REJECTED);
+    }
+    byte[] payload = rejected.apply(new GenericInternalRow(values)).copy().getBytes();
+    return new Output(program.rejectedPort(), end, -program.id(), context.group(), context.number(), payload);
   }
 }

@@ -5,19 +5,21 @@ import headrace.aggregate.Position;
 /**
  * A machine that turns the inputs of one key group into outputs, epoch after epoch. It knows nothing of where it runs.
  *
- * <p>Per epoch: {@link #open}, then partials and rows in the order of (source, partition, offset), then the ticks, then {@link #close}.
- * All that it remembers is in the context's cells when it has closed. One machine serves many groups, one at a time.
+ * <p>Per epoch: {@link #open}, then partials and rows in the order of (source, partition, offset), then the tick if there is one, then
+ * {@link #close}. All that it remembers is in the context's cells when it has closed and its outputs are read. One machine serves many
+ * groups, one at a time.
  */
 public interface Step {
   void open(Context context);
 
-  /** Events of one window that were combined before they came. None of them may be late. */
-  void onPartials(Position position, long window, byte[] entries);
+  /** Events of one slice that were combined before they came. None of them may be late. */
+  void onPartials(Position position, long slice, byte[] entries);
 
-  /** One event, in full; it may be late. */
+  /** One event; it may be late. */
   void onRow(Position position, byte[] exit);
 
-  void onTick(long watermark);
+  /** Time has come so far: the watermark, and the wall clock in milliseconds. */
+  void onTick(long watermark, long processed);
 
   void close();
 }

@@ -18,11 +18,11 @@ class ClockOffsetTest {
   @Test
   void aProgramsWatermarkIsTheLeastOfItsSources() {
     ClockOffset offset = new ClockOffset(new TreeMap<>(Map.of("a", 5L, "b", 2L)), 17);
-    assertEquals(2, Clock.watermark(offset, new ClockSpec.Program(1, java.util.List.of("a", "b"), new int[0])));
-    assertEquals(5, Clock.watermark(offset, new ClockSpec.Program(1, java.util.List.of("a"), new int[0])));
+    assertEquals(2, Clock.watermark(offset, new ClockSpec.Program(1, 0, java.util.List.of("a", "b"), new int[0], java.util.List.of())));
+    assertEquals(5, Clock.watermark(offset, new ClockSpec.Program(1, 0, java.util.List.of("a"), new int[0], java.util.List.of())));
     assertEquals(
         EpochWatermarks.NONE,
-        Clock.watermark(offset, new ClockSpec.Program(1, java.util.List.of("a", "new"), new int[0])));
+        Clock.watermark(offset, new ClockSpec.Program(1, 0, java.util.List.of("a", "new"), new int[0], java.util.List.of())));
   }
 
   @Test

@@ -58,22 +58,22 @@ class BytesTest {
   void aHeaderComesBackAsItWent() {
     Header header = new Header("total=sum(long)");
     header.watermark = 12;
-    Header.Window window = new Header.Window();
+    Header.Part window = new Header.Part();
     window.keys = 3;
     window.bytes = 4_000;
     window.pages = 2;
-    header.windows.put(-60_000_000L, window);
+    header.parts.put(-60_000_000L, window);
     Header read = Header.read(header.write(), "total=sum(long)", "velocity");
     assertEquals(12, read.watermark);
-    assertEquals(2, read.windows.get(-60_000_000L).pages);
+    assertEquals(2, read.parts.get(-60_000_000L).pages);
     assertArrayEquals(header.write(), read.write());
   }
 
   @Test
   void cellsOfOtherAggregatesAreRefusedWithACure() {
     Header header = new Header("total=sum(long)");
-    assertEquals(0, Header.read(header.write(), "n=count", "velocity").windows.size(), "nothing is open: nothing to misread");
-    header.windows.put(0L, new Header.Window());
+    assertEquals(0, Header.read(header.write(), "n=count", "velocity").parts.size(), "nothing is open: nothing to misread");
+    header.parts.put(0L, new Header.Part());
     String message = assertThrows(IllegalStateException.class, () -> Header.read(header.write(), "n=count", "velocity")).getMessage();
     assertTrue(message.contains("velocity") && message.contains("drain"), message);
   }

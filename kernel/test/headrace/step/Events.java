@@ -1,10 +1,13 @@
 package headrace.step;
 
 import headrace.aggregate.AggregateSpec;
-import headrace.aggregate.Layout;
 import headrace.aggregate.Partials;
 import headrace.aggregate.Position;
 import headrace.state.ByteWriter;
+import headrace.trigger.Accumulation;
+import headrace.trigger.Trigger;
+import headrace.window.Window;
+import headrace.window.Windows;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -38,7 +41,11 @@ final class Events {
 
   private Events() {}
 
-  static Program program(TumblingWindow window, boolean narrow) {
+  static Program program(Window window, boolean narrow) {
+    return program(window, Trigger.AT_WATERMARK, 0, Accumulation.ACCUMULATING, false, narrow);
+  }
+
+  static Program program(Window window, Trigger trigger, long lateness, Accumulation accumulation, boolean chained, boolean narrow) {
     List<AggregateSpec> aggregates = List.of(
         new AggregateSpec("total", "sum", 0, DataTypes.LongType, narrow ? new DecimalType(3, 0) : DataTypes.LongType, Map.of()),
         new AggregateSpec("n", "count", -1, null, DataTypes.LongType, Map.of()),
@@ -46,9 +53,12 @@ final class Events {
         new AggregateSpec("last", "last", 0, DataTypes.LongType, DataTypes.LongType, Map.of()));
     StructType output = KEY.add("window", WINDOW).add("total", narrow ? new DecimalType(3, 0) : DataTypes.LongType)
         .add("n", DataTypes.LongType).add("first", DataTypes.LongType).add("last", DataTypes.LongType).add("pane", DataTypes.StringType)
-        .add("pane_index", DataTypes.IntegerType);
-    return new Program(7, "velocity", new int[] {0}, window, KEY, INPUTS, ROW, aggregates, PANES, LATE, REJECTED, output,
-        ROW.add("late_by_seconds", DataTypes.DoubleType));
+        .add("pane_index", DataTypes.IntegerType).add("pane_last", DataTypes.BooleanType);
+    if (accumulation == Accumulation.RETRACTING) {
+      output = output.add("change", DataTypes.IntegerType);
+    }
+    return new Program(7, "velocity", new int[] {0}, window, trigger, lateness, accumulation, 0, chained, KEY, INPUTS, ROW, aggregates, PANES,
+        LATE, null, REJECTED, output, ROW.add("late_by_seconds", DataTypes.DoubleType));
   }
 
   static byte[] exit(Event event) {
@@ -60,11 +70,11 @@ final class Events {
   /** The events combined as a map task combines them: a run of entries per window. */
   static Map<Long, byte[]> combined(Program program, List<Event> events) {
     Map<Long, List<Event>> byWindow = new TreeMap<>();
-    events.forEach(event -> byWindow.computeIfAbsent(program.window().start(event.time), start -> new ArrayList<>()).add(event));
+    events.forEach(event -> byWindow.computeIfAbsent(((Windows) program.window()).slice(event.time), start -> new ArrayList<>()).add(event));
     Map<Long, byte[]> blobs = new TreeMap<>();
     UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
     byWindow.forEach((start, inWindow) -> {
-      Partials partials = new Partials(Layout.of(program.aggregates()), 4);
+      Partials partials = new Partials(program.layout(), 4);
       for (Event event : inWindow) {
         byte[] bytes = exit(event);
         exit.pointTo(bytes, bytes.length);
@@ -83,7 +93,7 @@ final class Events {
   }
 
   static Pane pane(Output output) {
-    UnsafeRow row = row(output, 8);
+    UnsafeRow row = row(output, 9);
     UnsafeRow window = row.getStruct(1, 2);
     return new Pane(row.getUTF8String(0).toString(), window.getLong(0), window.getLong(1), row.isNullAt(2) ? null : row.getLong(2),
         row.getLong(3), row.isNullAt(4) ? null : row.getLong(4), row.isNullAt(5) ? null : row.getLong(5));

@@ -9,6 +9,8 @@ import headrace.state.MemoryCells;
 import headrace.step.Events.Event;
 import headrace.step.Events.Late;
 import headrace.step.Events.Pane;
+import headrace.window.AlignedWindows;
+import headrace.window.Windows;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -24,10 +26,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class TumblingTest {
-  private static final TumblingWindow MINUTE = new TumblingWindow(60, 0);
+class SinglePaneTest {
+  private static final AlignedWindows MINUTE = AlignedWindows.tumbling(60, 0);
   private final Program program = Events.program(MINUTE, false);
   private final MemoryCells cells = new MemoryCells();
+  private long watermark = Context.NO_WATERMARK;
 
   /** One epoch on a machine that remembers nothing but the cells. */
   private List<Output> epoch(List<Event> full, List<Event> combined, Long tick) {
@@ -35,14 +38,15 @@ class TumblingTest {
   }
 
   private List<Output> epoch(Program ran, List<Event> full, List<Event> combined, Long tick) {
-    Epoch epoch = new Epoch(5, cells);
+    watermark = tick == null ? watermark : Math.max(watermark, tick);
+    Epoch epoch = new Epoch(5, cells, watermark);
     full.forEach(event -> epoch.add(true, 0, event.partition(), event.offset(), event.time(), Events.exit(event)));
     Events.combined(ran, combined).forEach((start, bytes) -> epoch.add(false, 0, 0, combined.get(0).offset(), start, bytes));
     if (tick != null) {
-      epoch.tick(tick);
+      epoch.tick(tick, 0);
     }
     List<Output> outputs = new ArrayList<>();
-    epoch.run(new Tumbling(ran)).forEachRemaining(outputs::add);
+    epoch.run(new SinglePane(ran)).forEachRemaining(outputs::add);
     return outputs;
   }
 
@@ -135,9 +139,9 @@ class TumblingTest {
     }
     int pages = cells.size();
     assertTrue(pages > 5, "many keys take many pages");
-    Epoch epoch = new Epoch(5, cells);
-    epoch.tick(60);
-    Iterator<Output> outputs = epoch.run(new Tumbling(program));
+    Epoch epoch = new Epoch(5, cells, 60);
+    epoch.tick(60, 0);
+    Iterator<Output> outputs = epoch.run(new SinglePane(program));
     outputs.next();
     assertTrue(cells.size() >= pages - 1, "one page is read for the first pane");
     int count = 1;
@@ -154,7 +158,7 @@ class TumblingTest {
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
   void anyCutGivesTheAnswerOfOneLoop(long seed) {
     Random random = new Random(seed);
-    Program ran = Events.program(new TumblingWindow(1 + random.nextInt(200), random.nextInt(50)), false);
+    Program ran = Events.program(AlignedWindows.tumbling(1 + random.nextInt(200), random.nextInt(50)), false);
     int cards = seed % 3 == 0 ? 3000 : 1 + random.nextInt(40);
     long watermark = Context.NO_WATERMARK;
     long offset = 0;
@@ -169,7 +173,7 @@ class TumblingTest {
       List<Event> combined = new ArrayList<>();
       for (int i = random.nextInt(cards * 3); i > 0; i--) {
         Event event = new Event("c" + random.nextInt(cards), random.nextInt(1000), -600 + step * 40 + random.nextInt(300), 0, offset++);
-        long end = ran.window().end(event.time());
+        long end = end(ran, event.time());
         if (end <= watermark) {
           full.add(event);
           expectedLate.add(new Late(event.card(), event.amount(), (watermark - end) / 1e6));
@@ -192,14 +196,22 @@ class TumblingTest {
     assertEquals(0, cells.size());
   }
 
+  private static long start(Program program, long time) {
+    return ((Windows) program.window()).start(((Windows) program.window()).slice(time) + 1);
+  }
+
+  private static long end(Program program, long time) {
+    return ((Windows) program.window()).end(((Windows) program.window()).slice(time) + 1);
+  }
+
   private static Set<Pane> brute(Program program, List<Event> events) {
     Map<String, List<Event>> groups = new TreeMap<>();
-    events.forEach(event -> groups.computeIfAbsent(event.card() + "@" + program.window().start(event.time()), key -> new ArrayList<>()).add(event));
+    events.forEach(event -> groups.computeIfAbsent(event.card() + "@" + start(program, event.time()), key -> new ArrayList<>()).add(event));
     Set<Pane> panes = new HashSet<>();
     for (List<Event> group : groups.values()) {
       group.sort(Comparator.comparingLong(Event::time).thenComparingLong(Event::offset));
       Event first = group.get(0);
-      panes.add(new Pane(first.card(), program.window().start(first.time()), program.window().end(first.time()),
+      panes.add(new Pane(first.card(), start(program, first.time()), end(program, first.time()),
           group.stream().mapToLong(Event::amount).sum(), group.size(), first.amount(), group.get(group.size() - 1).amount()));
     }
     return panes;
@@ -217,11 +229,11 @@ class TumblingTest {
     for (int run = 0; run < 3; run++) {
       Collections.shuffle(events, random);
       MemoryCells fresh = new MemoryCells();
-      Epoch epoch = new Epoch(0, fresh);
+      Epoch epoch = new Epoch(0, fresh, 120);
       events.forEach(event -> epoch.add(true, 0, event.partition(), event.offset(), event.time(), Events.exit(event)));
-      epoch.tick(120);
+      epoch.tick(120, 0);
       StringBuilder text = new StringBuilder();
-      epoch.run(new Tumbling(program)).forEachRemaining(output -> text.append(output.port()).append(output.offset()).append(Arrays.toString(output.payload())));
+      epoch.run(new SinglePane(program)).forEachRemaining(output -> text.append(output.port()).append(output.offset()).append(Arrays.toString(output.payload())));
       fresh.scan().forEachRemaining(cell -> text.append(Arrays.toString(cell.getValue())));
       seen.add(text.toString());
     }

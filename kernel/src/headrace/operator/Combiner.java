@@ -1,0 +1,106 @@
+package headrace.operator;
+
+import headrace.aggregate.Partials;
+import headrace.aggregate.Position;
+import headrace.clock.EpochWatermarks;
+import headrace.state.ByteWriter;
+import headrace.step.Ledger;
+import headrace.step.Program;
+import headrace.window.SessionWindow;
+import headrace.window.StatedWindows;
+import headrace.window.Windows;
+import java.util.Collection;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+
+/**
+ * What the events of one program become on the map side: combined per slice and key where the step only adds them up, and sent in full
+ * where they may be late, or where the step wants each by itself.
+ */
+final class Combiner {
+  private static final int EXPECTED = 64;
+  private static final int BOUND_ENTRIES = 200_000;
+  private static final long BOUND_BYTES = 64L << 20;
+
+  private final Program program;
+  private final Partials partials;
+  private final long judged;
+  private final Ledger ledger = new Ledger();
+  private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
+  private final UnsafeRow key;
+  private final UnsafeRow inputs;
+  private boolean known;
+  private long slice;
+  private boolean late;
+
+  Combiner(Program program) {
+    this.program = program;
+    partials = program.combines() ? new Partials(program.layout(), EXPECTED) : null;
+    judged = EpochWatermarks.of(program.id());
+    key = new UnsafeRow(program.key().size());
+    inputs = new UnsafeRow(program.inputs().size());
+  }
+
+  Ledger ledger() {
+    return ledger;
+  }
+
+  boolean full() {
+    return partials != null && (partials.size() >= BOUND_ENTRIES || partials.bytes() >= BOUND_BYTES);
+  }
+
+  /** What was combined; taken out once it is read. */
+  Blobs blobs(ByteWriter writer) {
+    return partials == null ? null : new Blobs(program, partials, writer);
+  }
+
+  void clear() {
+    if (partials != null) {
+      partials.clear();
+    }
+  }
+
+  /** Takes an event; what has to go in full is added to {@code full}. */
+  void take(Object base, long address, int size, Position position, Collection<Row> full) {
+    ledger.in++;
+    exit.pointTo(base, address, size);
+    if (exit.isNullAt(Program.EXIT_TIME)) {
+      throw new IllegalStateException("a row without an event time came to step '" + program.name() + "' (source " + position.source
+          + ", partition " + position.partition + ", offset " + position.offset + ")");
+    }
+    long time = exit.getLong(Program.EXIT_TIME);
+    position.time = time;
+    point(key, Program.EXIT_KEY);
+    int hash = Partials.hash(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes());
+    if (partials == null || isLate(time)) {
+      full.add(RowFactory.create(program.id(), program.groups()[program.slot(hash)], Inputs.ROW, position.source, position.partition,
+          position.offset, time, exit.copy().getBytes()));
+      return;
+    }
+    point(inputs, Program.EXIT_INPUTS);
+    partials.add(slice, hash, key, inputs, position);
+  }
+
+  /** Whether the event may be late; also finds its slice. */
+  private boolean isLate(long time) {
+    if (program.window() instanceof SessionWindow session) {
+      slice = session.slice(time);
+      return judged >= program.closed(session.end(time));
+    }
+    Windows windows = (Windows) program.window();
+    long now = windows instanceof StatedWindows ? key.getLong(key.numFields() - 1) : windows.slice(time);
+    if (!known || now != slice) {
+      known = true;
+      slice = now;
+      late = judged >= program.closed(windows.end(windows.last(now)));
+    }
+    return late;
+  }
+
+  /** Points a reused row at a struct, where {@code getStruct} would allocate one. */
+  private void point(UnsafeRow at, int ordinal) {
+    long where = exit.getLong(ordinal);
+    at.pointTo(exit.getBaseObject(), exit.getBaseOffset() + (int) (where >>> 32), (int) where);
+  }
+}

@@ -1,0 +1,206 @@
+package headrace.step;
+
+import headrace.aggregate.Layout;
+import headrace.aggregate.Partials;
+import headrace.aggregate.Position;
+import headrace.state.ByteReader;
+import headrace.state.ByteWriter;
+import headrace.state.Header;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+
+/**
+ * A step whose state is a history per key, not a window's: sessions, sliding windows, ids seen.
+ *
+ * <p>All keys of the group are in one part. What an epoch brings is gathered by key and enters the key's history at once; then the pages
+ * are looked at in which something is due.
+ *
+ * @param <T> what the epoch brings
+ */
+abstract class KeyedStep<T> implements Step, Pages.Body {
+  private static final long PART = 0;
+  private static final int ITEM_BYTES = 48;
+  private static final Layout NOTHING = new Layout(List.of());
+  private static final UnsafeRow NO_INPUTS = new UnsafeRow(0);
+
+  static {
+    NO_INPUTS.pointTo(new byte[0], 0);
+  }
+
+  final Program program;
+  private final Pages pages = new Pages(this);
+  private final LateWriter lateRows;
+  private final String slots;
+  private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
+  private final ByteWriter page = new ByteWriter(4096);
+  private final List<List<T>> brought = new ArrayList<>();
+  private Partials keys;
+  private byte[] stored;
+  Context context;
+  Header header;
+  /** The watermark that this epoch's rows are judged by. */
+  long judged;
+  /** The moments of the trigger that passed with this epoch's tick. */
+  int passed;
+
+  KeyedStep(Program program, Layout layout) {
+    this.program = program;
+    slots = layout.slots();
+    lateRows = program.latePort() == null ? null : new LateWriter(program);
+  }
+
+  /**
+   * Joins what the epoch brought with the history of its key.
+   *
+   * @param history at the beginning of the key's body, or null when there is none; to be left at its end
+   * @return the watermark from which on the key wants to be looked at
+   */
+  abstract long join(ByteReader history, List<T> brought, ByteWriter out);
+
+  /**
+   * Gives what is due of a key, and writes the history that it has from now on; nothing when the key can be forgotten.
+   *
+   * @param content where the key's bytes are, from {@code address} on
+   * @return the watermark from which on the key wants to be looked at again
+   */
+  abstract long look(byte[] content, long address, int length, ByteReader history, ByteWriter out, List<Output> given);
+
+  /** A row that is not known to be late. */
+  abstract void take(UnsafeRow exit, Position position);
+
+  @Override
+  public void open(Context opened) {
+    context = opened;
+    brought.clear();
+    keys = new Partials(NOTHING, 64);
+    passed = 0;
+    stored = context.cells().header();
+    header = Header.read(stored, slots, program.name());
+    judged = Math.max(header.watermark, context.judged());
+    header.watermark = judged;
+  }
+
+  @Override
+  public void onPartials(Position position, long slice, byte[] entries) {
+    throw new IllegalStateException("step '" + program.name() + "' takes rows one by one, and was sent combined ones");
+  }
+
+  @Override
+  public void onRow(Position position, byte[] bytes) {
+    exit.pointTo(bytes, bytes.length);
+    position.at(exit.getLong(Program.EXIT_TIME), position.source, position.partition, position.offset);
+    take(exit, position);
+  }
+
+  @Override
+  public void onTick(long watermark, long processed) {
+    header.watermark = Math.max(header.watermark, watermark);
+    if (header.processed != Context.NO_WATERMARK) {
+      passed = program.trigger().passed(header.processed, processed);
+    }
+    header.processed = Math.max(header.processed, processed);
+  }
+
+  /** Keeps something for its key until all of the epoch is there. */
+  final void bring(Object base, long address, int length, T item) {
+    int hash = Partials.hash(base, address, length);
+    int entry = keys.find(hash, base, address, length);
+    if (entry < 0) {
+      UnsafeRow key = new UnsafeRow(program.key().size());
+      key.pointTo(base, address, length);
+      keys.add(PART, hash, key, NO_INPUTS, new Position());
+      brought.add(new ArrayList<>());
+      entry = brought.size() - 1;
+    }
+    brought.get(entry).add(item);
+  }
+
+  /** A row that is too late leaves, and is counted. */
+  final void late(UnsafeRow row, Position position, long end) {
+    context.late(1);
+    if (lateRows != null) {
+      context.emit(lateRows.write(row, position, judged, end));
+    }
+  }
+
+  @Override
+  public void close() {
+    Header.Part part = header.part(PART);
+    if (keys.size() > 0) {
+      pages.merge(context.cells(), PART, part, keys);
+    }
+    for (int number = 0; number < part.pages; number++) {
+      if (part.due(number) <= header.watermark || passed != 0 && part.dirty.get(number)) {
+        look(number, part);
+      }
+    }
+    if (part.keys == 0) {
+      header.parts.remove(PART);
+    }
+    byte[] written = header.write();
+    if (!Arrays.equals(written, stored)) {
+      context.cells().putHeader(written);
+    }
+    context = null;
+  }
+
+  private void look(int number, Header.Part part) {
+    byte[] content = pages.get(context.cells(), PART, number);
+    part.dirty.clear(number);
+    part.due(number, NEVER);
+    if (content == null) {
+      return;
+    }
+    page.clear();
+    page.writeByte(Partials.VERSION);
+    int empty = page.size();
+    long due = NEVER;
+    List<Output> given = new ArrayList<>();
+    ByteReader in = Partials.open(content);
+    while (in.hasRemaining()) {
+      int from = in.position();
+      int length = in.readLength();
+      long address = in.address();
+      in.skip(length);
+      int before = page.size();
+      page.writeRaw(content, from, in.position() - from);
+      in.readLength();
+      int body = page.beginLength();
+      due = Math.min(due, look(content, address, length, in, page, given));
+      if (page.size() == body) {
+        page.cut(before);
+        part.keys--;
+      } else {
+        page.endLength(body);
+      }
+    }
+    given.forEach(context::emit);
+    part.due(number, due);
+    if (page.size() == empty) {
+      pages.remove(context.cells(), PART, number, part, content);
+      return;
+    }
+    part.dirty.set(number);
+    byte[] written = page.toBytes();
+    if (!Arrays.equals(written, content)) {
+      pages.put(context.cells(), PART, number, part, content, written);
+    }
+  }
+
+  @Override
+  public long begin(Partials batch, int entry, ByteWriter out) {
+    return join(null, brought.get(entry), out);
+  }
+
+  @Override
+  public long merge(ByteReader history, Partials batch, int entry, ByteWriter out) {
+    return join(history, brought.get(entry), out);
+  }
+
+  @Override
+  public long size(Partials batch, int entry) {
+    return (long) ITEM_BYTES * brought.get(entry).size();
+  }
+}

@@ -1,0 +1,67 @@
+package headrace.step;
+
+import headrace.state.ByteReader;
+import headrace.state.ByteWriter;
+
+/**
+ * The ledger of events of one step: how many rows came, and what became of them. Over an epoch {@code in = used + late + duplicate +
+ * rejected}, exactly.
+ *
+ * <p>Who sends rows to a step counts those that came, the step counts the rest; both write a line that travels with the results, so that
+ * a task that runs twice counts once.
+ */
+public final class Ledger {
+  public long in;
+  public long used;
+  public long late;
+  public long duplicate;
+  public long rejected;
+
+  public boolean isEmpty() {
+    return in == 0 && used == 0 && late == 0 && duplicate == 0 && rejected == 0;
+  }
+
+  public boolean closes() {
+    return in == used + late + duplicate + rejected;
+  }
+
+  public void add(Ledger other) {
+    in += other.in;
+    used += other.used;
+    late += other.late;
+    duplicate += other.duplicate;
+    rejected += other.rejected;
+  }
+
+  /** The line of a program: its number, and the five counts. */
+  public byte[] write(int program) {
+    ByteWriter out = new ByteWriter(32);
+    out.writeUnsigned(program);
+    out.writeUnsigned(in);
+    out.writeUnsigned(used);
+    out.writeUnsigned(late);
+    out.writeUnsigned(duplicate);
+    out.writeUnsigned(rejected);
+    return out.toBytes();
+  }
+
+  /** The program that a line is of. */
+  public static int program(byte[] line) {
+    return new ByteReader().over(line).readLength();
+  }
+
+  public void add(byte[] line) {
+    ByteReader reader = new ByteReader().over(line);
+    reader.readLength();
+    in += reader.readUnsigned();
+    used += reader.readUnsigned();
+    late += reader.readUnsigned();
+    duplicate += reader.readUnsigned();
+    rejected += reader.readUnsigned();
+  }
+
+  @Override
+  public String toString() {
+    return in + " in = " + used + " used + " + late + " late + " + duplicate + " duplicate + " + rejected + " rejected";
+  }
+}

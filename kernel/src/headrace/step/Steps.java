@@ -1,0 +1,22 @@
+package headrace.step;
+
+import headrace.window.SessionWindow;
+import headrace.window.SlidingWindow;
+
+/** The machine that a program runs on. */
+public final class Steps {
+  private Steps() {}
+
+  public static Step of(Program program) {
+    if (program.window() == null) {
+      return new Dedup(program);
+    }
+    if (program.window() instanceof SessionWindow) {
+      return new Sessions(program);
+    }
+    if (program.window() instanceof SlidingWindow) {
+      return new Sliding(program);
+    }
+    return program.trigger().once(program.lateness()) ? new SinglePane(program) : new ManyPanes(program);
+  }
+}
