@@ -120,12 +120,14 @@ def dropping(
     manifests.write(folders.open_folder(uri), manifest)
     delivery = query.delivery_of(layers, built, chosen)
     for outlet in delivery["outlets"]:
-        outlet |= {"kind": "dropped"}
-    told = [{"name": each.name, "delivery": each.delivery, "counted": each.counted} for each in built.outlets]
+        outlet |= {"kind": "ledger" if outlet["kind"] == "ledger" else "dropped"}
+    steps = {step.program: step_name for step_name, step in manifest.steps.items()}
     progress = kernel.jvm.headrace.run.Progress("headrace clock")
     streams = spark._jsparkSession.streams()
     streams.addListener(progress)
-    work = kernel.jvm.headrace.run.Epochs(name, progress, json.dumps(delivery), json.dumps(told))
+    work = kernel.jvm.headrace.run.Epochs(
+        name, progress, json.dumps(delivery), json.dumps(query.told(built)), json.dumps(steps)
+    )
     java = kernel.jvm.headrace.run.Queries.start(built.packed._jdf, name, uri, bounded, 0, work)
     progress.follow(java.runId().toString())
     try:

@@ -10,8 +10,9 @@ from headrace.declare.record import Precision, decimal, record
 from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
 from headrace.declare.topic import Topic
+from headrace.declare.trigger import AfterAll, AfterAny, AfterCount, AtWatermark, Every, Final
 from headrace.declare.watermark import Bounded
-from headrace.declare.window import Tumbling
+from headrace.declare.window import Cumulative, Custom, Global, Hopping, Session, Sliding, Tumbling
 from headrace.errors import (
     CheckpointError,
     DeclarationError,
@@ -26,21 +27,33 @@ from headrace.errors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "AfterAll",
+    "AfterAny",
+    "AfterCount",
+    "AtWatermark",
     "Bounded",
     "CheckpointError",
+    "Cumulative",
+    "Custom",
     "DeclarationError",
     "Delivery",
     "DeliveryError",
+    "Every",
     "F",
+    "Final",
+    "Global",
     "HeadraceError",
+    "Hopping",
     "Kafka",
     "Keyed",
     "Pipeline",
     "PlanError",
     "Precision",
     "RunError",
+    "Session",
     "SettingsError",
     "SetupError",
+    "Sliding",
     "Stream",
     "Topic",
     "Tumbling",

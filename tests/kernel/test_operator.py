@@ -69,7 +69,7 @@ def outputs(key: str, aggregates: list[tuple[str, str, str | None, str]]) -> T.S
     """What a pane looks like."""
     slots = ", ".join(f"{name} {kind}" for name, _, _, kind in aggregates)
     return schema(
-        f"{key} string, window struct<start: timestamp, end: timestamp>, {slots}, pane string, pane_index int"
+        f"{key} string, window struct<start: timestamp, end: timestamp>, {slots}, pane string, pane_index int, pane_last boolean"
     )
 
 
@@ -313,7 +313,7 @@ def batch(spark: SparkSession, events: list[Row]) -> list[Row]:
     slots = [column.alias(name) for name, column in aggregates.items()]
     return (
         grouped.agg(*slots)
-        .select("*", F.lit("on_time").alias("pane"), F.lit(0).alias("pane_index"))
+        .select("*", F.lit("on_time").alias("pane"), F.lit(0).alias("pane_index"), F.lit(True).alias("pane_last"))
         .collect()
     )
 
@@ -358,13 +358,6 @@ def test_what_is_late_leaves_with_its_row_and_is_in_no_pane(bench: Bench) -> Non
         (0, 2),
     ]
     assert [row["late_by_seconds"] for row in bench.out(COUNTRIES_LATE)] == [0.0]
-
-
-def test_a_row_sent_in_full_that_is_not_late_is_counted(bench: Bench) -> None:
-    bench.run([payment(0, 1), payment(1, 2)], micros(0), known=micros(3600))
-    bench.run([], END)
-    assert [pane["payments"] for pane in bench.out(CARDS)] == [2]
-    assert bench.out(CARDS_LATE) == []
 
 
 def test_an_overflow_is_null_in_its_pane_and_said_aloud(

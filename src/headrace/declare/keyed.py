@@ -2,15 +2,27 @@
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from headrace.declare.aggregate import Aggregate, aggregate
-from headrace.declare.expr import column
+from headrace.declare.datatype import TIMESTAMP
+from headrace.declare.duration import duration
+from headrace.declare.expr import Expression, column
+from headrace.declare.functions import F
 from headrace.declare.naming import matches
-from headrace.declare.node import PANE, PANE_INDEX, WINDOW, Port, WindowAggNode, type_of
-from headrace.declare.projection import ColumnOrName, check_columns, check_expression
+from headrace.declare.node import CHANGE, PANE_FIELDS, Port, WindowAggNode, type_of
+from headrace.declare.projection import ColumnOrName, check_columns, check_expression, row_expression
 from headrace.declare.recorded import captured
-from headrace.declare.window import Tumbling
+from headrace.declare.trigger import (
+    Accumulate,
+    AtWatermark,
+    Final,
+    Trigger,
+    check_accumulate,
+    check_trigger,
+)
+from headrace.declare.window import Custom, Global, Sliding, Window
 from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
@@ -27,27 +39,40 @@ class Keyed:
     keys: tuple[str, ...]
     where: str
 
-    def window(self, name: str, window: Tumbling) -> "Windowed":
+    def window(
+        self,
+        name: str,
+        window: Window,
+        *,
+        trigger: Trigger | None = None,
+        lateness: str | timedelta = "0 seconds",
+        accumulate: Accumulate = "accumulating",
+    ) -> "Windowed":
         """Cut event time into windows, per key; `name` is the identity of the state.
+
+        `trigger` says when panes are given, by default once the watermark has reached the window's end.
+        Events that come after that, but not later than `lateness`, change the window and give a late pane;
+        those that come later still leave through ``.late``. `accumulate` says what a second pane holds: all
+        rows so far ("accumulating"), those since the last pane ("discarding"), or all rows so far after the
+        last pane was taken back ("retracting").
 
         >>> payments.key_by("card").window("velocity", Tumbling("1 minute"))  # doctest: +SKIP
         """
         where = caller()
-        if not matches(_NAME, name):
-            raise DeclarationError(
-                f"{name!r} is no name for a window",
-                where=where,
-                cure='name its state first: .window("velocity", Tumbling("1 minute")); '
-                "a letter, then letters, digits, _ and -",
-            )
-        if not isinstance(window, Tumbling):
+        check_step_name(name, "window", where)
+        if not isinstance(window, Window):
             raise DeclarationError(
                 f"{window!r} is no window",
                 where=where,
-                cure='write .window("velocity", Tumbling("1 minute")); other windows follow later',
+                cure='write .window("velocity", Tumbling("1 minute")), or Hopping, Cumulative, Session, Sliding, '
+                "Global, Custom",
             )
-        _check_time(self.port, where)
-        return Windowed(self, name, window, where)
+        check_time(self.port, where)
+        chosen = check_trigger(AtWatermark() if trigger is None else trigger, where)
+        allowed = duration(lateness, what="the lateness")
+        mode = check_accumulate(accumulate, where)
+        _check_fit(window, chosen, mode, where)
+        return Windowed(self, name, window, chosen, allowed, mode, where)
 
 
 @dataclass(frozen=True)
@@ -56,13 +81,17 @@ class Windowed:
 
     keyed: Keyed
     name: str
-    window: Tumbling
+    window: Window
+    trigger: Trigger
+    lateness: timedelta
+    accumulate: Accumulate
     where: str
 
     def agg(self, *aggregates: ColumnOrName, **named: ColumnOrName) -> "Stream":
-        """Return one row per key and window: keys, window, these aggregates, pane, pane_index.
+        """Return a row per pane: keys, window, these aggregates, pane, pane_index, pane_last.
 
-        Its ``.late`` holds the rows that came after their window was done.
+        ``pane`` is early, on_time or late; ``pane_last`` says that no other pane of the window can come. Where
+        panes are taken back, ``change`` is -1 for the old one and +1 for the new one. Its ``.late`` holds the rows that came after their window was done.
 
         >>> windows.agg(payments=F.count("*"), total=F.sum("amount"))  # doctest: +SKIP
         """
@@ -82,7 +111,11 @@ class Windowed:
             parents=(port,),
             keys=self.keyed.keys,
             window=self.window,
+            trigger=self.trigger,
+            lateness=self.lateness,
+            accumulate=self.accumulate,
             aggregates=tuple(made),
+            stated=_stated(self.window, port, where),
         )
         return Stream(Port(node))
 
@@ -105,7 +138,9 @@ class Windowed:
 
     def _check_names(self, made: list[Aggregate], where: str) -> None:
         taken = {name.lower(): "a key" for name in self.keyed.keys}
-        taken |= {field.name: "a column that every pane has" for field in (WINDOW, PANE, PANE_INDEX)}
+        taken |= {field.name: "a column that every pane has" for field in PANE_FIELDS}
+        if self.accumulate == "retracting":
+            taken[CHANGE.name] = "a column that every pane has"
         for each in made:
             other = taken.get(each.name.lower())
             if other is not None or each.name.startswith("__"):
@@ -123,7 +158,7 @@ def keyed(port: Port, columns: tuple[Any, ...], where: str) -> Keyed:
         columns = tuple(columns[0])
     if not columns:
         raise DeclarationError("key_by has no columns", where=where, cure='write .key_by("card")')
-    fixed = {field.name for field in (WINDOW, PANE, PANE_INDEX)}
+    fixed = {field.name for field in PANE_FIELDS}
     for name in columns:
         if not isinstance(name, str):
             raise DeclarationError(
@@ -152,7 +187,80 @@ def keyed(port: Port, columns: tuple[Any, ...], where: str) -> Keyed:
     return Keyed(port, columns, where)
 
 
-def _check_time(port: Port, where: str) -> None:
+def unkeyed(port: Port, where: str) -> Keyed:
+    """Return the rows of a port under one key of no columns."""
+    if not port.has_event_time:
+        raise _no_time(port, where)
+    return Keyed(port, (), where)
+
+
+def check_step_name(name: Any, verb: str, where: str) -> None:
+    """Refuse what is no name for a stateful step."""
+    if not matches(_NAME, name):
+        raise DeclarationError(
+            f"{name!r} is no name for a {verb}",
+            where=where,
+            cure=f'name its state first: .{verb}("velocity", ...); a letter, then letters, digits, _ and -',
+        )
+
+
+def _check_fit(window: Window, trigger: Trigger, accumulate: Accumulate, where: str) -> None:
+    """Refuse what window and trigger cannot be together."""
+    ends = isinstance(trigger, Final) or (isinstance(trigger, AtWatermark) and trigger.early is None)
+    if isinstance(window, Global) and ends:
+        raise DeclarationError(
+            f"a global window never ends, and gives no pane {trigger.text()}",
+            where=where,
+            cure='give it a trigger: trigger=Every("10 seconds"), AfterCount(100), or AtWatermark(early=...)',
+        )
+    plain = isinstance(trigger, AtWatermark) and trigger.early is None
+    if isinstance(window, Sliding) and not plain:
+        raise DeclarationError(
+            f"a sliding window ends with its event, and gives its pane then, not {trigger.text()}",
+            where=where,
+            cure="leave trigger= out, or give AtWatermark(late=...)",
+        )
+    if isinstance(window, Sliding) and accumulate == "discarding":
+        raise DeclarationError(
+            "a sliding window that discards has no meaning: each event has a window of its own",
+            where=where,
+            cure='choose accumulate="accumulating" or "retracting"',
+        )
+
+
+def _stated(window: Window, port: Port, where: str) -> tuple[Expression, Expression] | None:
+    """Return start and end of a custom window as checked expressions."""
+    if not isinstance(window, Custom):
+        return None
+    if window.function is None:
+        given = (window.start, window.end)
+    else:
+        times = {source.topic.time for source in port.node.sources}
+        if len(times) != 1:
+            raise DeclarationError(
+                f"a function of the event time needs one, and here are {', '.join(sorted(map(str, times)))}",
+                where=where,
+                cure="give the two expressions: Custom(start, end)",
+            )
+        made = window.function(F.col(str(times.pop())))
+        if not isinstance(made, tuple) or len(made) != 2:  # noqa: PLR2004 - start and end
+            raise DeclarationError(
+                f"the function of Custom returned {made!r}", where=where, cure="return (start, end)"
+            )
+        given = made
+    start, end = (row_expression(each, port, where) for each in given)
+    for name, expression in (("start", start), ("end", end)):
+        kind = type_of(expression, port)
+        if kind is not None and not kind.same_as(TIMESTAMP):
+            raise DeclarationError(
+                f"the {name} of a custom window is {kind.ddl()}, and no time",
+                where=where,
+                cure="give an expression that is a timestamp",
+            )
+    return start, end
+
+
+def check_time(port: Port, where: str) -> None:
     for source in port.node.sources:
         if source.watermark is None:
             raise DeclarationError(
@@ -166,6 +274,12 @@ def _no_time(port: Port, where: str) -> DeclarationError:
     if port.name == "rejected":
         return DeclarationError(
             f"{port.text()} has no event time: its rows could not be read", where=where, cure="do not key it"
+        )
+    if all(source.topic.time for source in port.node.sources):
+        return DeclarationError(
+            f"{port.text()} comes from a global window, whose panes have no event time",
+            where=where,
+            cure="window the rows before it, or deliver it as it is",
         )
     source = next(source for source in port.node.sources if source.topic.time is None)
     return DeclarationError(

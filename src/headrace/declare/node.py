@@ -13,6 +13,7 @@ WithColumnsNode    ``.with_columns(...)``                 ``out``
 UnionNode          ``.union(...)``                        ``out``
 TransformNode      ``.transform(...)``                    ``out``
 WindowAggNode      ``.key_by().window().agg()``           ``out``, ``late``
+DedupNode          ``.dedup(...)``                        ``out``, ``late``, ``duplicate``
 =================  =====================================  ==========================
 
 Rows that a step rejects leave through the ``rejected`` port of the source that they came from.
@@ -20,12 +21,14 @@ Rows that a step rejects leave through the ``rejected`` port of the source that 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from headrace.declare.aggregate import Aggregate
 from headrace.declare.datatype import (
     BINARY,
+    BOOLEAN,
     DOUBLE,
     INTEGER,
     LONG,
@@ -37,10 +40,11 @@ from headrace.declare.datatype import (
 )
 from headrace.declare.expr import Attribute, Call, Expression, Method
 from headrace.declare.topic import Topic
+from headrace.declare.trigger import Accumulate, AtWatermark, Final, Trigger
 from headrace.declare.watermark import Bounded
-from headrace.declare.window import Tumbling
+from headrace.declare.window import Global, Window
 
-PortName = Literal["out", "late", "rejected"]
+PortName = Literal["out", "late", "duplicate", "rejected"]
 
 REJECTED: tuple[Field, ...] = (
     Field("topic", STRING),
@@ -60,6 +64,12 @@ LATE_BY = Field("late_by_seconds", DOUBLE)
 WINDOW = Field("window", Nested((Field("start", TIMESTAMP), Field("end", TIMESTAMP))))
 PANE = Field("pane", STRING)
 PANE_INDEX = Field("pane_index", INTEGER)
+PANE_LAST = Field("pane_last", BOOLEAN)
+CHANGE = Field("change", INTEGER)
+"""The sign of a pane where panes are taken back: -1 takes one back, +1 gives one."""
+
+PANE_FIELDS: tuple[Field, ...] = (WINDOW, PANE, PANE_INDEX, PANE_LAST)
+"""The columns that every pane has besides its keys and aggregates."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,18 @@ class Port:
     @property
     def has_event_time(self) -> bool:
         """Whether rows have a time of their own."""
-        return self.name != "rejected" and all(source.topic.time for source in self.node.sources)
+        return (
+            self.name != "rejected"
+            and all(source.topic.time for source in self.node.sources)
+            and not self._timeless
+        )
+
+    @property
+    def _timeless(self) -> bool:
+        # The panes of a global window are of no time: theirs never ends.
+        return any(
+            isinstance(node, WindowAggNode) and isinstance(node.window, Global) for node in self.node.walk()
+        )
 
     @property
     def has_watermark(self) -> bool:
@@ -306,30 +327,16 @@ class TransformNode(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WindowAggNode(Node):
-    """Aggregates per key and window; `name` is the identity of its state."""
+class StatefulNode(Node):
+    """A step with state; `name` is the identity of the state, `keys` are what it is kept by."""
 
-    verb: ClassVar[str] = "window"
     stateful: ClassVar[bool] = True
 
     keys: tuple[str, ...]
-    window: Tumbling
-    aggregates: tuple[Aggregate, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The keys, window, the aggregates, pane and pane_index."""
-        made = (aggregate.name for aggregate in self.aggregates)
-        return (*self.keys, WINDOW.name, *made, PANE.name, PANE_INDEX.name)
-
-    @property
-    def stem(self) -> str:
-        """The step's name."""
-        return self.name
 
     @property
     def ports(self) -> tuple[PortName, ...]:
-        """Panes, and rows that came too late."""
+        """Results, and rows that came too late."""
         return ("out", "late")
 
     def columns_of(self, port: PortName) -> tuple[str, ...] | None:
@@ -345,14 +352,71 @@ class WindowAggNode(Node):
             return LATE_BY.type if column == LATE_BY.name else self.parents[0].column_type(column)
         return super().type_of(column, port)
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WindowAggNode(StatefulNode):
+    """Aggregates per key and window; without keys over all rows."""
+
+    verb: ClassVar[str] = "window"
+
+    window: Window
+    trigger: Trigger
+    lateness: timedelta
+    accumulate: Accumulate
+    aggregates: tuple[Aggregate, ...]
+    stated: tuple[Expression, Expression] | None = None
+    """Start and end of a custom window."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The keys, window, the aggregates, pane, pane_index, pane_last, and change when retracting."""
+        made = (aggregate.name for aggregate in self.aggregates)
+        change = (CHANGE.name,) if self.retracts else ()
+        return (*self.keys, WINDOW.name, *made, PANE.name, PANE_INDEX.name, PANE_LAST.name, *change)
+
+    @property
+    def retracts(self) -> bool:
+        """Whether panes are taken back before they are given anew."""
+        return self.accumulate == "retracting"
+
+    @property
+    def single(self) -> bool:
+        """Whether a key's window gives one pane and no other."""
+        once = isinstance(self.trigger, AtWatermark) and self.trigger.early is None and not self.lateness
+        return once or isinstance(self.trigger, Final)
+
+    @property
+    def stem(self) -> str:
+        """The step's name."""
+        return self.name
+
     def _type(self, column: str) -> DataType | None:
         if column in self.keys:
             return self.parents[0].column_type(column)
-        fixed = next((field.type for field in (WINDOW, PANE, PANE_INDEX) if field.name == column), None)
+        fixed = next((field.type for field in (*PANE_FIELDS, CHANGE) if field.name == column), None)
         if fixed is not None:
             return fixed
         made = next((each for each in self.aggregates if each.name == column), None)
         return LONG if made is not None and made.function in {"count", "approx_count_distinct"} else None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DedupNode(StatefulNode):
+    """Lets the first row of each id pass, and no other within so long of it in event time."""
+
+    verb: ClassVar[str] = "dedup"
+
+    within: timedelta
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Those of the parent."""
+        return self.parents[0].columns
+
+    @property
+    def ports(self) -> tuple[PortName, ...]:
+        """First rows, rows that came too late to tell, and duplicates."""
+        return ("out", "late", "duplicate")
 
 
 def type_of(expression: Expression, port: Port) -> DataType | None:

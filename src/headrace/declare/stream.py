@@ -3,19 +3,23 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.declare.datatype import DataType
-from headrace.declare.keyed import Keyed, keyed
+from headrace.declare.duration import duration
+from headrace.declare.keyed import Keyed, Windowed, check_step_name, check_time, keyed, unkeyed
 from headrace.declare.naming import matches
 from headrace.declare.node import (
+    DedupNode,
     Port,
+    PortName,
     SelectNode,
     SourceNode,
+    StatefulNode,
     TransformNode,
     UnionNode,
     WhereNode,
-    WindowAggNode,
     WithColumnsNode,
     step_name,
 )
@@ -24,7 +28,9 @@ from headrace.declare.recorded import Recorded
 from headrace.declare.sink import Delivery, Sink
 from headrace.declare.suggestion import did_you_mean
 from headrace.declare.topic import Topic
+from headrace.declare.trigger import Accumulate, Trigger
 from headrace.declare.watermark import Bounded
+from headrace.declare.window import Window
 from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
@@ -60,12 +66,26 @@ class Stream:
     @property
     def late(self) -> "Stream":
         """The rows that came too late for their window, in full, with ``late_by_seconds``."""
-        if isinstance(self.port.node, WindowAggNode) and self.port.name == "out":
-            return Stream(Port(self.port.node, "late"))
+        return self._side(
+            "late", "nothing is late there", "take .late from what .agg(...) or .dedup(...) returned"
+        )
+
+    @property
+    def duplicates(self) -> "Stream":
+        """The rows that came a second time."""
+        return self._side(
+            "duplicate", "it has no duplicates", "take .duplicates from what .dedup(...) returned"
+        )
+
+    def _side(self, port: PortName, lack: str, cure: str) -> "Stream":
+        if (
+            self.port.name == "out"
+            and isinstance(self.port.node, StatefulNode)
+            and port in self.port.node.ports
+        ):
+            return Stream(Port(self.port.node, port))
         raise DeclarationError(
-            f"{self.port.text()} is not the result of a window: nothing is late there",
-            where=caller(),
-            cure="take .late from what .agg(...) returned",
+            f"{self.port.text()} is not the result of such a step: {lack}", where=caller(), cure=cure
         )
 
     def where(self, condition_: ColumnOrName, *, name: str | None = None) -> "Stream":
@@ -139,13 +159,38 @@ class Stream:
         """
         return keyed(self.port, columns, caller())
 
-    def window(self, *_arguments: Any, **_keywords: Any) -> NoReturn:
-        """Refuse: a window stands behind a key."""
-        raise DeclarationError(
-            f"{self.port.text()} has no key, and a window is kept per key",
-            where=caller(),
-            cure='call key_by first: .key_by("...").window("name", Tumbling("1 minute"))',
-        )
+    def window(
+        self,
+        name: str,
+        window: Window,
+        *,
+        trigger: Trigger | None = None,
+        lateness: str | timedelta = "0 seconds",
+        accumulate: Accumulate = "accumulating",
+    ) -> Windowed:
+        """Cut event time into windows over all rows; see :meth:`Keyed.window` for windows per key.
+
+        >>> payments.window("volume", Tumbling("1 minute")).agg(total=F.sum("amount"))  # doctest: +SKIP
+        """
+        whole = unkeyed(self.port, caller())
+        return whole.window(name, window, trigger=trigger, lateness=lateness, accumulate=accumulate)
+
+    def dedup(self, name: str, *, by: str | Sequence[str], within: str | timedelta) -> "Stream":
+        """Let the first row of each id pass, and no other within so long of it in event time.
+
+        The others leave through ``.duplicates``; rows that come so late that nobody knows leave through
+        ``.late``. `name` is the identity of the state, which holds each id for twice as long as `within`.
+
+        >>> payments.dedup("payment-id", by="id", within="1 hour")  # doctest: +SKIP
+        """
+        where = caller()
+        check_step_name(name, "dedup", where)
+        columns = (by,) if isinstance(by, str) else tuple(by)
+        by_id = keyed(self.port, columns, where)
+        check_time(self.port, where)
+        length = duration(within, what="within of dedup", positive=True)
+        node = DedupNode(name=name, where=where, parents=(self.port,), keys=by_id.keys, within=length)
+        return Stream(Port(node))
 
     def to(self, sink: Sink) -> Delivery:
         """Send the rows to a sink; the result goes into a Pipeline."""

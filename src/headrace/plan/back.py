@@ -1,4 +1,4 @@
-"""After the operator: the rows of each port taken to their deliveries, in an order that replays."""
+"""After the last operator: the rows of each port taken to their deliveries, in an order that replays."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructType
 
-from headrace.declare.node import Node, Port, SourceNode, WindowAggNode
+from headrace.declare.node import Node, Port, SourceNode, StatefulNode
 from headrace.declare.sink import Delivery
-from headrace.plan.front import REJECTED
+from headrace.plan import between
+from headrace.plan.between import JSON, LEDGER, as_json
 from headrace.plan.kernel import Kernel
-from headrace.plan.layers import Layers
+from headrace.plan.layers import Layers, of_rejected
 from headrace.plan.rows import Frame, Rejection, Rows
-
-# Spark's own format cuts times to milliseconds, and drops fields that are null.
-JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+from headrace.plan.weaving import REJECTED, Thread, Weaver
 
 
 @dataclass(frozen=True)
 class Outlet:
-    """One column of what is handed over: rows for a delivery, or rows that are only counted.
+    """One column of what is handed over: rows for a delivery, rows that are only counted, or lines of the ledger.
 
     Several outlets may feed one delivery, for example after a union.
     """
@@ -31,6 +30,7 @@ class Outlet:
     delivery: str | None
     counted: tuple[str, str] | None
     schema: StructType
+    ledger: bool = False
 
 
 @dataclass
@@ -42,90 +42,71 @@ class Back:
 
 
 @dataclass
-class _Weaver:
-    kernel: Kernel
-    layers: Layers
-    frame: Frame
-    rows: dict[Port, list[Rows]] = field(default_factory=dict)
+class _Weaver(Weaver):
+    """The last stage: its rows go to outlets, and a row that is rejected joins those that were."""
+
     columns: list[Column] = field(default_factory=list)
     outlets: list[Outlet] = field(default_factory=list)
 
+    @property
+    def frame(self) -> Frame:
+        """The one frame of the stage."""
+        return self.frames[None]
+
+    def reject(
+        self,
+        thread: Thread,
+        node: Node,
+        rejection: Rejection,
+        program: StatefulNode | None = None,  # noqa: ARG002 - no step with state comes after this
+    ) -> None:
+        """Add a rejected row to the source's."""
+        source = node.sources[0]
+        port = Port(source, "rejected")
+        reason = F.col(rejection.reason)
+        failed = reason.isNotNull()
+        struct = self.rejected(thread, source, rejection, reason)
+        if source.topic.on_error == "fail":
+            text = F.concat(F.lit(f"step {rejection.step} failed: "), reason)
+            struct = F.when(failed, F.raise_error(text)).otherwise(struct)
+        rows = self.frame.rows(F.when(failed, struct), failed, REJECTED)
+        self.rows[port] = [*self.rows[port], (None, rows)]
+
 
 def build(kernel: Kernel, layers: Layers, out: DataFrame, schemas: Mapping[Port, StructType]) -> Back:
-    """Weave the way from the operator's output to the deliveries."""
+    """Weave the way from the last operator's output to the deliveries."""
     # Whatever the shuffle did, rows of one task leave in one order: panes by the end of
     # their window, rows that passed through by their position; bytes decide ties.
     ordered = out.sortWithinPartitions("time", "source", "partition", "offset", "port", "payload")
-    weaver = _Weaver(kernel, layers, Frame(kernel, ordered))
-    _ports(weaver, schemas)
+    weaver = _Weaver(kernel, layers, layers.last, between.rejected)
+    weaver.frames[None] = Frame(kernel, ordered)
+    between.arrive(weaver, schemas)
     names = layers.pipeline.step_names
     deliveries = dict(layers.pipeline.deliveries)
-    of_rejected = {label for label, each in deliveries.items() if _rejected(each.port)}
-    nodes = layers.back
-    last = [node for node in nodes if any(_rejected(parent) for parent in node.parents)]
+    last = [label for label, each in deliveries.items() if _rejected(each.port)]
+    nodes = layers.steps(layers.last)
     for node in nodes:
-        if node not in last:
-            _step(weaver, node, names[node])
+        if not of_rejected(node):
+            weaver.step(node, names[node])
     for label, delivery in deliveries.items():
-        if label not in of_rejected:
+        if label not in last:
             _deliver(weaver, label, delivery)
-    for node in last:
-        _step(weaver, node, names[node])
-    for label in of_rejected:
+    for node in nodes:
+        if of_rejected(node):
+            weaver.step(node, names[node])
+    for label in last:
         _deliver(weaver, label, deliveries[label])
     _count(weaver)
     packed = weaver.frame.frame.select(kernel.pack(F.struct(*weaver.columns)).alias("packed"))
     return Back(packed, weaver.outlets)
 
 
-def _ports(weaver: _Weaver, schemas: Mapping[Port, StructType]) -> None:
-    for port, number in weaver.layers.ports.items():
-        mine = F.col("port") == number
-        struct = F.when(mine, weaver.kernel.unpack(F.col("payload"), schemas[port]))
-        weaver.rows[port] = [weaver.frame.rows(struct, mine, schemas[port])]
-
-
-def _step(weaver: _Weaver, node: Node, name: str) -> None:
-    made = []
-    like = weaver.rows[node.parents[0]][0].schema
-    for parent in node.parents:
-        for rows in list(weaver.rows[parent]):
-            stepped, rejections = weaver.frame.step(node, rows, name, like)
-            made.append(stepped)
-            for rejection in rejections:
-                _reject(weaver, node, rejection)
-    weaver.rows[Port(node)] = made
-
-
-def _reject(weaver: _Weaver, node: Node, rejection: Rejection) -> None:
-    """Add a rejected row to the source's; it has no place in a topic, so it carries itself as JSON."""
-    source = node.sources[0]
-    port = Port(source, "rejected")
-    reason = F.col(rejection.reason)
-    struct = F.struct(
-        F.lit(source.topic.name).alias("topic"),
-        F.lit(None).cast("int").alias("partition"),
-        F.lit(None).cast("bigint").alias("offset"),
-        F.lit(None).cast("timestamp").alias("timestamp"),
-        F.lit(None).cast("binary").alias("key"),
-        _json(F.col(rejection.of.struct)).alias("value"),
-        F.lit(rejection.step).alias("step"),
-        reason.alias("reason"),
-    )
-    failed = reason.isNotNull()
-    if source.topic.on_error == "fail":
-        text = F.concat(F.lit(f"step {rejection.step} failed: "), reason)
-        struct = F.when(failed, F.raise_error(text)).otherwise(struct)
-    rows = weaver.frame.rows(F.when(failed, struct), failed, REJECTED)
-    weaver.rows[port] = [*weaver.rows[port], rows]
-
-
 def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
-    for number, rows in enumerate(weaver.rows[delivery.port], start=1):
+    for number, (_, rows) in enumerate(weaver.rows[delivery.port], start=1):
         struct = F.col(rows.struct)
         alive = F.col(rows.alive)
         key, alive = _key(weaver, delivery, rows, alive, label)
-        handed = F.struct(key.cast("binary").alias("key"), _json(struct).alias("value"))
+        handed = F.struct(key.cast("binary").alias("key"), as_json(struct).alias("value"))
         weaver.columns.append(F.when(alive, handed).alias(f"outlet{len(weaver.columns)}"))
         name = label if number == 1 else f"{label}~{number}"
         weaver.outlets.append(Outlet(name, label, None, rows.schema))
@@ -150,31 +131,37 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     if rejection is None:
         return key, alive
     if not _rejected(delivery.port):
-        _reject(weaver, delivery.port.node, rejection)
+        weaver.reject(None, delivery.port.node, rejection)
     return made, computed
+
+
+_COUNTED = {"out": "fired", "late": "late", "duplicate": "duplicate"}
 
 
 def _count(weaver: _Weaver) -> None:
     """Count what the steps gave off, delivered or not: nothing disappears without a number."""
     for port, number in weaver.layers.ports.items():
-        if isinstance(port.node, WindowAggNode):
-            counted = ("fired" if port.name == "out" else "late", port.node.name)
-            _counter(weaver, F.col("port") == number, counted)
+        if isinstance(port.node, StatefulNode):
+            # What went into another step is counted there; here the rows are that reach this stage.
+            if port in weaver.rows:
+                _counter(weaver, F.col("port") == number, (_COUNTED[port.name], port.node.name))
         elif port.name == "rejected" and isinstance(port.node, SourceNode):
-            for rows in weaver.rows[port]:
+            for _, rows in weaver.rows[port]:
                 _counter(weaver, F.col(rows.alive), ("rejected", port.node.name))
+    line = F.when(F.col("port") == LEDGER, F.struct(_nothing().alias("key"), F.col("payload").alias("value")))
+    weaver.columns.append(line.alias(f"outlet{len(weaver.columns)}"))
+    weaver.outlets.append(Outlet("ledger", None, None, StructType(), ledger=True))
 
 
 def _counter(weaver: _Weaver, counts: Column, counted: tuple[str, str]) -> None:
-    nothing = F.lit(None).cast("binary")
-    struct = F.when(counts, F.struct(nothing.alias("key"), nothing.alias("value")))
+    struct = F.when(counts, F.struct(_nothing().alias("key"), _nothing().alias("value")))
     weaver.columns.append(struct.alias(f"outlet{len(weaver.columns)}"))
     name = f"{counted[0]} {counted[1]} {len(weaver.outlets)}"
     weaver.outlets.append(Outlet(name, None, counted, StructType()))
 
 
-def _json(struct: Column) -> Column:
-    return F.to_json(struct, JSON).cast("binary")
+def _nothing() -> Column:
+    return F.lit(None).cast("binary")
 
 
 def _rejected(port: Port) -> bool:

@@ -42,17 +42,20 @@ def check(layers: Layers) -> None:
         rule(layers)
 
 
-def no_window_after_a_window(layers: Layers) -> None:
-    """One layer is what this version runs; a window over windows needs a second."""
+def retractions_consumed(layers: Layers) -> None:
+    """A step over panes that are taken back must be able to take them back itself."""
     for node in layers.programs:
         for parent in node.parents:
-            before = next((each for each in parent.node.walk() if isinstance(each, WindowAggNode)), None)
+            before = next(
+                (each for each in parent.node.walk() if isinstance(each, WindowAggNode) and each.retracts),
+                None,
+            )
             if before is not None:
                 raise PlanError(
-                    f"window {node.name!r} is computed over the results of window {before.name!r}, "
-                    "which this version cannot run",
+                    f"{node.verb} {node.name!r} comes after window {before.name!r}, whose panes are taken back, "
+                    "and cannot take back what it made of them",
                     where=node.where,
-                    cure=f"deliver {before.name!r} to a topic and window that topic in a second pipeline",
+                    cure=f"give {before.name!r} another accumulate=, or filter change and pane before {node.name!r}",
                 )
 
 
@@ -122,4 +125,4 @@ def _not_repeatable(expression: Expression) -> str | None:
     return None
 
 
-RULES: tuple[Callable[[Layers], None], ...] = (no_window_after_a_window, one_cluster, repeatable)
+RULES: tuple[Callable[[Layers], None], ...] = (retractions_consumed, one_cluster, repeatable)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from headrace.declare.duration import spell
 from headrace.declare.expr import Expression, Method
 from headrace.declare.node import (
+    DedupNode,
     Node,
     Port,
     SelectNode,
     SourceNode,
+    StatefulNode,
     TransformNode,
     UnionNode,
     WhereNode,
@@ -18,6 +21,8 @@ from headrace.declare.node import (
     WithColumnsNode,
 )
 from headrace.declare.sink import Kafka
+from headrace.declare.trigger import AtWatermark
+from headrace.declare.window import Sliding
 from headrace.plan.layers import Layers
 
 
@@ -27,7 +32,7 @@ def describe(layers: Layers) -> dict[str, Any]:
     return {
         "pipeline": pipeline.name,
         "layers": layers.depth,
-        "shuffles": 1,
+        "shuffles": layers.last,
         "state_stores": layers.depth,
         "sources": [_source(source) for source in layers.sources],
         "steps": [_step(layers, node) for node in pipeline.nodes if not isinstance(node, SourceNode)],
@@ -141,17 +146,22 @@ def _step(layers: Layers, node: Node) -> dict[str, Any]:
 
 
 def _runs(layers: Layers, node: Node) -> tuple[str, str]:
-    if isinstance(node, WindowAggNode):
+    if isinstance(node, StatefulNode):
         upstream = ", ".join(source.name for source in node.sources)
-        why = f"layer 1: Spark's own windows drop late rows unseen; time is the watermark of {upstream}"
-        return "kernel", f"{why}; combined before the shuffle, state by key group"
-    place = "before" if node in layers.front else "after"
+        why = f"layer {layers.layer(node) + 1}: Spark's own operators drop late rows unseen; "
+        how = "state by key group"
+        if isinstance(node, WindowAggNode) and not isinstance(node.window, Sliding):
+            how = f"combined before the shuffle, {how}"
+        return "kernel", f"{why}time is the watermark of {upstream}; {how}"
+    stage = layers.stage(Port(node))
+    place = "before" if stage == 0 else "after" if stage == layers.last else "between"
+    operator = "the operators" if place == "between" else "the operator"
     if isinstance(node, UnionNode):
-        return "native", f"{place} the operator: rows of both go the same way, nothing is copied"
+        return "native", f"{place} {operator}: rows of both go the same way, nothing is copied"
     slow = _python(node)
     if slow:
-        return "python", f"{place} the operator: {slow} is Python, every row goes through a worker process"
-    return "native", f"{place} the operator: Catalyst expressions, compiled by Spark"
+        return "python", f"{place} {operator}: {slow} is Python, every row goes through a worker process"
+    return "native", f"{place} {operator}: Catalyst expressions, compiled by Spark"
 
 
 def _python(node: Node) -> str | None:
@@ -175,8 +185,23 @@ def _does(node: Node) -> str:
         return f"transform by {getattr(node.function, '__name__', 'a function')}"
     if isinstance(node, WindowAggNode):
         made = ", ".join(_named(each.name, each.text()) for each in node.aggregates)
-        return f"window {node.window.text()} by {', '.join(node.keys)}: {made}"
+        by = f" by {', '.join(node.keys)}" if node.keys else " of all rows"
+        return f"window {node.window.text()}{by}: {made}{_panes(node)}"
+    if isinstance(node, DedupNode):
+        return f"the first row by {', '.join(node.keys)} within {spell(node.within)}"
     return node.verb
+
+
+def _panes(node: WindowAggNode) -> str:
+    """Say when panes are given where that is not simply once, at the watermark."""
+    told = []
+    if node.trigger != AtWatermark():
+        told.append(node.trigger.text())
+    if node.lateness:
+        told.append(f"late rows up to {spell(node.lateness)}")
+    if node.accumulate != "accumulating":
+        told.append(node.accumulate)
+    return f"; panes {', '.join(told)}" if told else ""
 
 
 def _bare(expression: Expression) -> str:

@@ -1,298 +1,93 @@
-"""Before the operator: a source's rows decoded, taken through the steps, packed for their exits."""
+"""Before the first operator: a source's rows decoded and taken through the steps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    BinaryType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
-from headrace.declare.expr import column
-from headrace.declare.node import LATE_BY, PANE, PANE_INDEX, WINDOW, Node, Port, SourceNode, WindowAggNode
-from headrace.errors import PlanError
-from headrace.plan.columns import to_column
+from headrace.declare.node import Port, SourceNode, StatefulNode
+from headrace.plan import between
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
-from headrace.plan.rows import Frame, Rejection, Rows
+from headrace.plan.programs import ProgramTypes
+from headrace.plan.rows import Frame, Rejection
+from headrace.plan.weaving import Stage, Thread, Weaver
 
-REJECTED = StructType(
-    [
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("offset", LongType()),
-        StructField("timestamp", TimestampType()),
-        StructField("key", BinaryType()),
-        StructField("value", BinaryType()),
-        StructField("step", StringType()),
-        StructField("reason", StringType()),
-    ]
-)
-_FIXED_FIELDS = 4
-
-
-@dataclass(frozen=True)
-class ProgramTypes:
-    """What Spark made of a stateful step: the types that its state and its panes have."""
-
-    key: StructType
-    inputs: StructType
-    row: StructType
-    aggregates: tuple[Mapping[str, Any], ...]
-    output: StructType
-    late: StructType
+TIME = "__event_time"
+_RAW = ("topic", "partition", "offset", "timestamp", "key", "value")
 
 
 @dataclass
 class Front:
-    """All that stands before the operator."""
+    """The stage before the first operator, and the types of everything after it."""
 
-    packed: DataFrame
-    exits: list[dict[str, Any]]
-    programs: dict[WindowAggNode, ProgramTypes]
+    stage: Stage
+    programs: dict[StatefulNode, ProgramTypes]
     schemas: dict[Port, StructType]
-
-
-@dataclass
-class _Exit:
-    """A nullable struct of the packed row: a way on for rows of one source."""
-
-    source: SourceNode
-    struct: Column
-    leads_to: WindowAggNode | Port
-
-
-@dataclass
-class _Weaver:
-    kernel: Kernel
-    layers: Layers
-    frames: dict[SourceNode, Frame] = field(default_factory=dict)
-    rows: dict[Port, list[tuple[SourceNode, Rows]]] = field(default_factory=dict)
-    exits: list[_Exit] = field(default_factory=list)
-    programs: dict[WindowAggNode, ProgramTypes] = field(default_factory=dict)
-    schemas: dict[Port, StructType] = field(default_factory=dict)
 
 
 def build(
     kernel: Kernel, layers: Layers, raw: Mapping[SourceNode, DataFrame], indices: Mapping[str, int]
 ) -> Front:
     """Weave the frames of all sources into one of packed rows."""
-    weaver = _Weaver(kernel, layers)
+    weaver = Weaver(kernel, layers, 0, _rejected)
     for source in layers.sources:
         _decode(weaver, source, raw[source])
-    names = layers.pipeline.step_names
-    for node in layers.front:
-        _step(weaver, node, names[node])
-    for program in layers.programs:
-        _program(weaver, program)
-    for port in layers.passed:
-        if port.name == "rejected":
-            weaver.schemas[port] = REJECTED
-            continue
-        for source, rows in weaver.rows[port]:
-            weaver.exits.append(_Exit(source, F.when(F.col(rows.alive), F.col(rows.struct)), port))
-            weaver.schemas[port] = rows.schema
-    return Front(_pack(weaver, indices), _numbered(weaver), weaver.programs, weaver.schemas)
+    weaver.weave()
+
+    def fixed(thread: Thread) -> list[Column]:
+        index = indices[thread.name] if thread else 0
+        return [
+            F.lit(index).alias("source"),
+            F.col("__partition").alias("partition"),
+            F.col("__offset").alias("offset"),
+            F.col(TIME).alias("event_time"),
+        ]
+
+    made = Front(weaver.stage(fixed), weaver.programs, weaver.schemas)
+    for number in range(1, layers.depth):
+        # Over an empty frame, for the types alone: what runs is woven when the operator before it is there.
+        later = between.weave(kernel, layers, number, kernel.empty(between.OUTPUTS), made.schemas)
+        made.programs |= later.programs
+        made.schemas |= later.schemas
+    return made
 
 
-def _decode(weaver: _Weaver, source: SourceNode, raw: DataFrame) -> None:
+def _decode(weaver: Weaver, source: SourceNode, raw: DataFrame) -> None:
     topic = source.topic
     schema = StructType.fromJson(topic.schema.schema_json())
-    specification: dict[str, object] = {}
+    specification: dict[str, Any] = {}
     if topic.time is not None:
         specification["time"] = topic.time
         if source.watermark is not None:
             specification["ahead_micros"] = microseconds(source.watermark.ahead)
     # Kafka's names are kept apart from the user's: theirs live inside the struct.
-    kept = raw.select(
-        *(
-            F.col(name).alias(f"__{name}")
-            for name in ("topic", "partition", "offset", "timestamp", "key", "value")
-        )
-    )
+    kept = raw.select(*(F.col(name).alias(f"__{name}") for name in _RAW))
     frame = Frame(weaver.kernel, kept)
     frame.add(__decoded=weaver.kernel.decode_json(F.col("__value"), schema, **specification))
     frame.add(__undecoded=F.col("__decoded")["error"])
     rows = frame.rows(F.col("__decoded")["value"], F.col("__undecoded").isNull(), schema)
-    frame.add(
-        __event_time=F.when(F.col(rows.alive), F.col(rows.struct)[topic.time])
+    time = (
+        F.when(F.col(rows.alive), F.col(rows.struct)[topic.time])
         if topic.time is not None
         else F.lit(None).cast("timestamp")
     )
+    frame.add(**{TIME: time})
     weaver.frames[source] = frame
-    weaver.rows[Port(source)] = [(source, rows)]
-    _reject(weaver, source, Rejection(source.name, "__undecoded", rows))
+    weaver.rows[Port(source)] = [(source, rows.at(TIME))]
+    weaver.reject(source, source, Rejection(source.name, "__undecoded", rows))
 
 
-def _reject(weaver: _Weaver, source: SourceNode, rejection: Rejection) -> None:
-    reason = F.col(rejection.reason)
-    if source.topic.on_error == "fail":
-        text = F.concat(F.lit(f"step {rejection.step} of topic {source.topic.name} failed: "), reason)
-        reason = F.when(reason.isNotNull(), F.raise_error(text))
-    struct = F.struct(
-        *(
-            F.col(f"__{name}").alias(name)
-            for name in ("topic", "partition", "offset", "timestamp", "key", "value")
-        ),
+def _rejected(_thread: Thread, _source: SourceNode, rejection: Rejection, reason: Column) -> Column:
+    """Make a rejected row of the message as it lies in its topic."""
+    return F.struct(
+        *(F.col(f"__{name}").alias(name) for name in _RAW),
         F.lit(rejection.step).alias("step"),
-        reason.cast("string").alias("reason"),
+        reason.alias("reason"),
     )
-    weaver.exits.append(
-        _Exit(source, F.when(F.col(rejection.reason).isNotNull(), struct), Port(source, "rejected"))
-    )
-
-
-def _step(weaver: _Weaver, node: Node, name: str) -> None:
-    made: list[tuple[SourceNode, Rows]] = []
-    like = weaver.rows[node.parents[0]][0][1].schema
-    for parent in node.parents:
-        for source, rows in weaver.rows[parent]:
-            stepped, rejections = weaver.frames[source].step(node, rows, name, like)
-            made.append((source, stepped))
-            for rejection in rejections:
-                _reject(weaver, source, rejection)
-    weaver.rows[Port(node)] = made
-
-
-def _program(weaver: _Weaver, node: WindowAggNode) -> None:
-    [parent] = node.parents
-    for source, rows in weaver.rows[parent]:
-        frame = weaver.frames[source]
-        inputs = [
-            (f"input{position}", aggregate.input)
-            for position, aggregate in enumerate(node.aggregates)
-            if aggregate.input is not None
-        ]
-        keys = frame.analyse(rows, [(name, column(f"`{name}`")) for name in node.keys], node.where)
-        taken = frame.analyse(rows, inputs, node.where) if inputs else None
-        types = _types(weaver.kernel, node, rows.schema, keys.schema, taken.schema if taken else StructType())
-        known = weaver.programs.setdefault(node, types)
-        if known.output.simpleString() != types.output.simpleString():
-            raise PlanError(
-                f"window {node.name!r} would have {types.output.simpleString()} from source {source.name!r} "
-                f"and {known.output.simpleString()} from another",
-                where=node.where,
-                cure="cast the columns to one type before the union",
-            )
-        struct = F.col(rows.struct)
-        made = (
-            F.struct(
-                *(each.alias(kind.name) for each, kind in zip(taken.over(struct), taken.schema, strict=True))
-            )
-            if taken
-            else F.struct()
-        )
-        value, computed, rejection = frame.guarded(
-            rows, made, may_fail=bool(taken and taken.may_fail()), step=node.name
-        )
-        if rejection:
-            _reject(weaver, source, rejection)
-        key = F.struct(
-            *(each.alias(kind.name) for each, kind in zip(keys.over(struct), keys.schema, strict=True))
-        )
-        row = F.struct(
-            F.col("__event_time").alias("time"), key.alias("key"), value.alias("inputs"), struct.alias("row")
-        )
-        weaver.exits.append(_Exit(source, F.when(computed, row), node))
-    types = weaver.programs[node]
-    weaver.schemas[Port(node)] = types.output
-    weaver.schemas[Port(node, "late")] = types.late
-
-
-def _types(
-    kernel: Kernel, node: WindowAggNode, row: StructType, key: StructType, inputs: StructType
-) -> ProgramTypes:
-    """Ask Spark for the types of the aggregates: they are what a batch query would give."""
-    empty = kernel.empty(row)
-    asked = []
-    for aggregate in node.aggregates:
-        if aggregate.input is None:
-            asked.append(F.count("*").alias(aggregate.name))
-            continue
-        function = getattr(F, aggregate.function)
-        asked.append(function(to_column(aggregate.input, row.names)).alias(aggregate.name))
-    try:
-        results = empty.agg(*asked).schema
-    except Exception as refused:
-        from headrace.plan.kernel import refusal
-
-        raise refusal(refused, node.where) from refused
-    described = []
-    position = 0
-    for aggregate, result in zip(node.aggregates, results, strict=True):
-        described.append(
-            {
-                "name": aggregate.name,
-                "function": aggregate.function,
-                "input": None if aggregate.input is None else position,
-                "type": result.dataType.jsonValue(),
-                "options": dict(aggregate.options),
-            }
-        )
-        position += aggregate.input is not None
-    window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
-    output = StructType(
-        [
-            *key,
-            StructField(WINDOW.name, window),
-            *results,
-            StructField(PANE.name, StringType()),
-            StructField(PANE_INDEX.name, IntegerType()),
-        ]
-    )
-    late = StructType([*row, StructField(LATE_BY.name, DoubleType())])
-    return ProgramTypes(key, inputs, row, tuple(described), output, late)
-
-
-def _pack(weaver: _Weaver, indices: Mapping[str, int]) -> DataFrame:
-    """Make one frame of all sources: every exit has its place in every source's struct."""
-    whole: DataFrame | None = None
-    for source in weaver.layers.sources:
-        frame = weaver.frames[source]
-        places = []
-        for number, exit_ in enumerate(weaver.exits):
-            if exit_.source is source:
-                places.append(exit_.struct.alias(f"exit{number}"))
-            else:
-                # Another source's way on: null here, and Front never looks at its type.
-                places.append(F.lit(None).cast("binary").alias(f"exit{number}"))
-        packed = frame.frame.select(
-            weaver.kernel.pack(
-                F.struct(
-                    F.lit(indices[source.name]).alias("source"),
-                    F.col("__partition").alias("partition"),
-                    F.col("__offset").alias("offset"),
-                    F.col("__event_time").alias("event_time"),
-                    *places,
-                )
-            ).alias("packed")
-        )
-        whole = packed if whole is None else whole.union(packed)
-    if whole is None:
-        raise PlanError("the pipeline reads nothing", where=weaver.layers.pipeline.where)
-    return whole
-
-
-def _numbered(weaver: _Weaver) -> list[dict[str, Any]]:
-    ports = weaver.layers.ports
-    numbered: list[dict[str, Any]] = []
-    for position, exit_ in enumerate(weaver.exits):
-        place: dict[str, Any] = {"ordinal": _FIXED_FIELDS + position}
-        if isinstance(exit_.leads_to, Port):
-            place["port"] = ports[exit_.leads_to]
-        else:
-            place["program"] = exit_.leads_to
-        numbered.append(place)
-    return numbered

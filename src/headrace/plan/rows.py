@@ -8,7 +8,7 @@ whether the row is still alive in it. A failing expression makes the row a rejec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -30,11 +30,19 @@ from headrace.plan.kernel import Analysed, Kernel
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one stream inside a wide frame: names of its two columns, and the struct's schema."""
+    """Rows of one stream inside a wide frame: names of its columns, and the struct's schema.
+
+    `time` is the column of the event time, which stays what it is whatever becomes of the struct.
+    """
 
     struct: str
     alive: str
     schema: StructType
+    time: str = ""
+
+    def at(self, time: str) -> Rows:
+        """Return the same rows with an event time."""
+        return replace(self, time=time)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
-from headrace.declare.node import Port, SourceNode
-from headrace.plan import back, front
+from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode
+from headrace.declare.trigger import moments, trigger_spec
+from headrace.plan import back, between, front
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
+from headrace.plan.programs import ProgramTypes
 from headrace.run import manifest as manifests
 
 if TYPE_CHECKING:
@@ -48,9 +50,9 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
             manifests.Wanted(
                 name=node.name,
                 where=node.where,
-                layer=0,
-                kind="window",
-                window=_window(node.window),
+                layer=layers.layer(node),
+                kind=node.verb,
+                window=state_of(node),
                 key={field.name: field.dataType.simpleString() for field in types.key},
                 aggregates={
                     each["name"]: {
@@ -86,26 +88,52 @@ def build(
         for name, step in manifest.steps.items()
     }
     for node in layers.programs:
-        made.schemas[Port(node)] = _output(made.programs[node], manifest.steps[node.name])
+        if isinstance(node, WindowAggNode):
+            made.schemas[Port(node)] = _output(made.programs[node], manifest.steps[node.name])
     specification = _clock(layers, manifest, groups, checkpoint=checkpoint, manual=manual, drain=drain)
     clock = jvm.headrace.clock.Clock.create(query, json.dumps(specification))
-    layer = json.dumps(_layer(kernel, layers, made, manifest, groups))
-    if layers.programs:
-        ticks = (
-            kernel.spark.readStream.format("headrace.clock.ClockSource")
-            .option("query", query)
-            .name(CLOCK)
-            .load()
-        )
-        out = jvm.headrace.operator.Layer.apply(made.packed._jdf, ticks._jdf, layer, clock.maxima())
-    else:
-        out = jvm.headrace.operator.Passing.apply(made.packed._jdf, layer, clock.maxima())
-    after = back.build(kernel, layers, DataFrame(out, kernel.spark), made.schemas)
+    stage = made.stage
+    for number in range(layers.last):
+        described = json.dumps(_layer(kernel, layers, number, stage.exits, made, manifest, groups))
+        if not layers.programs:
+            out = jvm.headrace.operator.Passing.apply(stage.packed._jdf, described, clock.maxima())
+        elif number == 0:
+            ticks = (
+                kernel.spark.readStream.format("headrace.clock.ClockSource")
+                .option("query", query)
+                .name(CLOCK)
+                .load()
+            )
+            out = jvm.headrace.operator.Layer.apply(stage.packed._jdf, ticks._jdf, described, clock.maxima())
+        else:
+            out = jvm.headrace.operator.Layer.later(stage.packed._jdf, described)
+        given = DataFrame(out, kernel.spark)
+        if number + 1 < layers.last:
+            stage = between.stage(between.weave(kernel, layers, number + 1, given, made.schemas))
+    after = back.build(kernel, layers, given, made.schemas)
     return Built(after.packed, tuple(after.outlets), manifest)
 
 
-def _window(window: Any) -> dict[str, Any]:
-    return {"kind": "tumbling", "size": microseconds(window.size), "offset": microseconds(window.offset)}
+def state_of(node: StatefulNode) -> dict[str, Any]:
+    """Return what a step's state is made by, as the manifest compares it: a change of it is another state."""
+    if isinstance(node, WindowAggNode):
+        panes = "one" if node.single else node.accumulate
+        return {**node.window.spec(), "panes": panes, "moments": len(moments(node.trigger))}
+    assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
+    return {"kind": "dedup"}
+
+
+def _behaviour(node: StatefulNode) -> dict[str, Any]:
+    """Return what a step does with its state; all of it may change from run to run."""
+    if isinstance(node, WindowAggNode):
+        return {
+            "window": node.window.spec(),
+            "trigger": trigger_spec(node.trigger),
+            "lateness": microseconds(node.lateness),
+            "accumulate": node.accumulate,
+        }
+    assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
+    return {"within": microseconds(node.within)}
 
 
 def _clock(
@@ -128,8 +156,10 @@ def _clock(
         "programs": [
             {
                 "id": manifest.steps[node.name].program,
+                "layer": layers.layer(node),
                 "sources": [source.name for source in node.sources],
                 "groups": groups[node.name],
+                "moments": [microseconds(each) for each in _moments(node)],
             }
             for node in layers.programs
         ],
@@ -147,28 +177,38 @@ def _policy(source: SourceNode) -> dict[str, Any]:
     }
 
 
+def _moments(node: StatefulNode) -> tuple[timedelta, ...]:
+    return moments(node.trigger) if isinstance(node, WindowAggNode) else ()
+
+
 def _layer(
-    kernel: Kernel, layers: Layers, made: front.Front, manifest: Manifest, groups: Mapping[str, list[int]]
+    kernel: Kernel,
+    layers: Layers,
+    number: int,
+    exits: list[dict[str, Any]],
+    made: front.Front,
+    manifest: Manifest,
+    groups: Mapping[str, list[int]],
 ) -> dict[str, Any]:
     ports = layers.ports
     programs = []
-    for node in layers.programs:
+    for node in layers.layer_programs(number):
         types = made.programs[node]
         step = manifest.steps[node.name]
-        slots = _slots(types, step)
         programs.append(
             {
                 "id": step.program,
                 "name": node.name,
-                "sources": [source.name for source in node.sources],
                 "groups": groups[node.name],
-                "window": dict(step.window),
+                "chained": number > 0,
+                **_behaviour(node),
                 "key": types.key.jsonValue(),
                 "inputs": types.inputs.jsonValue(),
                 "row": types.row.jsonValue(),
-                "aggregates": [dict(each) for each in slots],
+                "aggregates": [dict(each) for each in _slots(types, step)],
                 "port": ports[Port(node)],
                 "latePort": ports[Port(node, "late")],
+                "duplicatePort": ports.get(Port(node, "duplicate")),
                 "rejectedPort": ports[Port(node.sources[0], "rejected")],
                 "output": made.schemas[Port(node)].jsonValue(),
                 "late": types.late.jsonValue(),
@@ -181,21 +221,27 @@ def _layer(
         "exits": [
             {
                 **exit_,
-                **({"program": manifest.steps[exit_["program"].name].program} if "program" in exit_ else {}),
+                **{
+                    name: manifest.steps[exit_[name].name].program
+                    for name in ("program", "rejects")
+                    if name in exit_
+                },
             }
-            for exit_ in made.exits
+            for exit_ in exits
         ],
     }
 
 
-def _slots(types: front.ProgramTypes, step: manifests.StepState) -> list[Mapping[str, Any]]:
+def _slots(types: ProgramTypes, step: manifests.StepState) -> list[Mapping[str, Any]]:
     """Return the aggregates in the order in which the state keeps them."""
     return sorted(types.aggregates, key=lambda each: step.aggregates[each["name"]]["slot"])
 
 
-def _output(types: front.ProgramTypes, step: manifests.StepState) -> StructType:
+def _output(types: ProgramTypes, step: manifests.StepState) -> StructType:
     """Return the panes' schema with the aggregates in the order of their slots."""
     names = {each["name"] for each in types.aggregates}
+    if not names:
+        return types.output
     fields = list(types.output)
     first = next(place for place, field in enumerate(fields) if field.name in names)
     made = [types.output[each["name"]] for each in _slots(types, step)]

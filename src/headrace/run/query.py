@@ -145,7 +145,10 @@ def start(
         manifests.write(folder, manifest)
     progress = kernel.jvm.headrace.run.Progress("headrace clock")
     spark._jsparkSession.streams().addListener(progress)
-    epochs = kernel.jvm.headrace.run.Epochs(query, progress, json.dumps(delivery), json.dumps(_told(built)))
+    steps = {step.program: name for name, step in manifest.steps.items()}
+    epochs = kernel.jvm.headrace.run.Epochs(
+        query, progress, json.dumps(delivery), json.dumps(told(built)), json.dumps(steps)
+    )
     java = _start(kernel, built, pipeline.name, uri, epochs, settings, bounded=until != "stopped")
     progress.follow(java.runId().toString())
     return Running(pipeline.name, uri, until, kernel, query, java, progress, folder, manifest)
@@ -166,7 +169,8 @@ def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, A
     sinks = kafka.sinks(layers)
     outlets: list[dict[str, Any]] = []
     for ordinal, outlet in enumerate(built.outlets):
-        place: dict[str, Any] = {"ordinal": ordinal, "name": outlet.name, "kind": "dropped"}
+        kind = "ledger" if outlet.ledger else "dropped"
+        place: dict[str, Any] = {"ordinal": ordinal, "name": outlet.name, "kind": kind}
         if outlet.delivery is not None:
             sink = layers.pipeline.deliveries[outlet.delivery].sink
             place |= {"kind": "kafka", "topic": getattr(sink, "topic", ""), "guarantee": sink.guarantee}
@@ -182,9 +186,15 @@ def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, A
     }
 
 
-def _told(built: Built) -> list[dict[str, Any]]:
+def told(built: Built) -> list[dict[str, Any]]:
+    """Return what the counts of an epoch are told by."""
     return [
-        {"name": outlet.name, "delivery": outlet.delivery, "counted": outlet.counted}
+        {
+            "name": outlet.name,
+            "delivery": outlet.delivery,
+            "counted": outlet.counted,
+            "ledger": outlet.ledger,
+        }
         for outlet in built.outlets
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import uuid
@@ -98,7 +99,11 @@ class Harness:
         )
         manifests.write(self._folder, self.manifest)
         self._clock = kernel.jvm.headrace.clock.Clock.of(self.feed_id)
-        self._collected = kernel.jvm.headrace.run.Collected(self.feed_id, len(self.built.outlets))
+        self._collected = kernel.jvm.headrace.run.Collected(
+            self.feed_id,
+            len(self.built.outlets),
+            next(place for place, outlet in enumerate(self.built.outlets) if outlet.ledger),
+        )
         self.query = kernel.jvm.headrace.run.Queries.start(
             self.built.packed._jdf,
             self.feed_id,
@@ -182,6 +187,14 @@ class Harness:
     def rows(self, delivery: str) -> list[dict[str, Any]]:
         """Return all rows that a delivery has had so far."""
         return list(self._taken[delivery])
+
+    def ledger(self) -> dict[str, dict[str, int]]:
+        """Return what became of the rows of every stateful step since the start or the last restart.
+
+        in = used + late + duplicate + rejected, or the run would have failed.
+        """
+        steps = {str(step.program): name for name, step in self.manifest.steps.items()}
+        return {steps[program]: counts for program, counts in json.loads(self._collected.ledger()).items()}
 
     def restart(self) -> Self:
         """Stop the query, and start it again from its checkpoint."""

@@ -41,7 +41,7 @@ public record DeliverySpec(
             + outlets.get(at).ordinal() + " and stands at " + at);
       }
     }
-    boolean sends = outlets.stream().anyMatch(outlet -> outlet.kind() != Outlet.Kind.DROPPED);
+    boolean sends = outlets.stream().anyMatch(outlet -> outlet.kind().sends());
     boolean marks = outlets.stream().anyMatch(outlet -> outlet.kind() == Outlet.Kind.EXACTLY_ONCE);
     return new DeliverySpec(
         required(json, "pipeline"),

@@ -13,7 +13,14 @@ public record Outlet(int ordinal, String name, Kind kind, String topic) implemen
     /** Acknowledged before the epoch ends; a replayed epoch sends them again. */
     AT_LEAST_ONCE,
     /** Counted only. */
-    DROPPED
+    DROPPED,
+    /** Lines of the ledger of events: added up per step. */
+    LEDGER;
+
+    /** Whether rows of this kind are sent anywhere. */
+    boolean sends() {
+      return this == EXACTLY_ONCE || this == AT_LEAST_ONCE;
+    }
   }
 
   static Outlet parse(JsonNode json) {
@@ -23,8 +30,11 @@ public record Outlet(int ordinal, String name, Kind kind, String topic) implemen
     if (kind.equals("dropped")) {
       return new Outlet(ordinal, name, Kind.DROPPED, null);
     }
+    if (kind.equals("ledger")) {
+      return new Outlet(ordinal, name, Kind.LEDGER, null);
+    }
     if (!kind.equals("kafka")) {
-      throw new IllegalArgumentException("outlet " + name + " is of kind '" + kind + "'; known are kafka, dropped");
+      throw new IllegalArgumentException("outlet " + name + " is of kind '" + kind + "'; known are kafka, dropped, ledger");
     }
     String topic = json.path("topic").asText("");
     if (topic.isEmpty()) {

@@ -2,21 +2,27 @@ package headrace.deliver;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import headrace.step.Ledger;
 import java.io.Serializable;
 import java.util.List;
+import java.util.TreeMap;
 
 /** What one task delivered. It is a result and not an accumulator, so a task that was tried twice counts once. */
-public record Summary(int task, long attempt, boolean skipped, long[] counts, long millis, long bytes)
+public record Summary(int task, long attempt, boolean skipped, long[] counts, TreeMap<Integer, Ledger> ledger, long millis, long bytes)
     implements Serializable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** All tasks' summaries as one: rows by outlet, tasks that skipped, bytes, and the slowest task's time. */
+  /** All tasks' summaries as one: rows by outlet, the ledger by program, tasks that skipped, bytes, and the slowest task's time. */
   public static ObjectNode total(List<Summary> tasks, List<Outlet> outlets) {
     ObjectNode json = JSON.createObjectNode();
     ObjectNode delivered = json.putObject("delivered");
     for (Outlet outlet : outlets) {
       delivered.put(outlet.name(), tasks.stream().mapToLong(task -> task.counts[outlet.ordinal()]).sum());
     }
+    TreeMap<Integer, Ledger> ledger = new TreeMap<>();
+    tasks.forEach(task -> task.ledger.forEach((program, lines) -> ledger.computeIfAbsent(program, absent -> new Ledger()).add(lines)));
+    ObjectNode accounts = json.putObject("ledger");
+    ledger.forEach((program, account) -> account.put(accounts.putObject(program.toString())));
     json.put("tasks", tasks.size());
     json.put("skipped", tasks.stream().filter(Summary::skipped).count());
     json.put("bytes", tasks.stream().mapToLong(Summary::bytes).sum());

@@ -1,6 +1,8 @@
 package headrace.deliver;
 
+import headrace.step.Ledger;
 import java.util.Iterator;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -22,6 +24,7 @@ final class TaskDelivery {
   private final ProducerPool pool;
   private final LongSupplier nanos;
   private final long[] counts;
+  private final TreeMap<Integer, Ledger> ledger = new TreeMap<>();
   private long bytes;
   private long began;
   private EpochTransaction transaction;
@@ -47,7 +50,9 @@ final class TaskDelivery {
         for (Outlet outlet : spec.outlets()) {
           if (!row.isNullAt(outlet.ordinal())) {
             counts[outlet.ordinal()]++;
-            if (outlet.kind() != Outlet.Kind.DROPPED) {
+            if (outlet.kind() == Outlet.Kind.LEDGER) {
+              account(row.getStruct(outlet.ordinal(), 2).getBinary(1));
+            } else if (outlet.kind().sends()) {
               deliver(outlet, row.getStruct(outlet.ordinal(), 2));
             }
           }
@@ -59,7 +64,11 @@ final class TaskDelivery {
       throw failure;
     }
     long millis = TimeUnit.NANOSECONDS.toMillis(nanos.getAsLong() - began);
-    return new Summary(task, attempt, skipped, counts, millis, bytes);
+    return new Summary(task, attempt, skipped, counts, ledger, millis, bytes);
+  }
+
+  private void account(byte[] line) {
+    ledger.computeIfAbsent(Ledger.program(line), program -> new Ledger()).add(line);
   }
 
   private void deliver(Outlet outlet, UnsafeRow row) {

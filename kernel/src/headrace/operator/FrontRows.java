@@ -81,7 +81,9 @@ final class FrontRows implements Iterator<Row> {
         read(packed.next());
       } else if (!read) {
         read = true;
-        local.report(maxima);
+        if (maxima != null) {
+          local.report(maxima);
+        }
         combiners.forEach(this::account);
         flushing = 0;
       } else {

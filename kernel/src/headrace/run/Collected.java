@@ -1,9 +1,13 @@
 package headrace.run;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import headrace.clock.Clock;
+import headrace.step.Ledger;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.TreeMap;
 import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -13,11 +17,15 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
   private final String query;
   private final int outlets;
+  private final int ledger;
+  private final TreeMap<Integer, Ledger> accounts = new TreeMap<>();
   private final List<String[]> rows = new ArrayList<>();
 
-  public Collected(String query, int outlets) {
+  /** {@code ledger}: which outlet has the lines of the ledger. */
+  public Collected(String query, int outlets, int ledger) {
     this.query = query;
     this.outlets = outlets;
+    this.ledger = ledger;
   }
 
   @Override
@@ -29,13 +37,30 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
       for (int outlet = 0; outlet < outlets; outlet++) {
         if (!row.isNullAt(outlet)) {
           UnsafeRow handed = row.getStruct(outlet, 2);
+          if (outlet == ledger) {
+            byte[] line = handed.getBinary(1);
+            accounts.computeIfAbsent(Ledger.program(line), program -> new Ledger()).add(line);
+            continue;
+          }
           rows.add(new String[] {
             epoch.toString(), Integer.toString(outlet), text(handed, 0), text(handed, 1)
           });
         }
       }
     }
+    accounts.forEach((program, account) -> {
+      if (!account.closes()) {
+        throw new IllegalStateException("the ledger of program " + program + " does not close in epoch " + epoch + ": " + account);
+      }
+    });
     Clock.of(query).epochEnded(epoch);
+  }
+
+  /** The ledger so far, by program, as JSON. */
+  public synchronized String ledger() {
+    ObjectNode json = new ObjectMapper().createObjectNode();
+    accounts.forEach((program, account) -> account.put(json.putObject(program.toString())));
+    return json.toString();
   }
 
   /** Takes what was collected since the last call: epoch, outlet, key and value of each row. */

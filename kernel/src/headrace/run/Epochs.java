@@ -24,17 +24,20 @@ public final class Epochs implements VoidFunction2<Dataset<Row>, Long> {
   private final Progress progress;
   private final ObjectNode delivery;
   private final JsonNode outlets;
+  private final JsonNode steps;
 
   /**
    * @param delivery the delivery's JSON without its epoch, see {@link headrace.deliver.DeliverySpec}
-   * @param outlets per outlet {"name", "delivery": label or null, "counted": [kind, step] or null}
+   * @param outlets per outlet {"name", "delivery": label or null, "counted": [kind, step] or null, "ledger": whether it is the ledger}
+   * @param steps the names of the stateful steps by their program
    */
-  public Epochs(String query, Progress progress, String delivery, String outlets) {
+  public Epochs(String query, Progress progress, String delivery, String outlets, String steps) {
     this.query = query;
     this.progress = progress;
     try {
       this.delivery = (ObjectNode) JSON.readTree(delivery);
       this.outlets = JSON.readTree(outlets);
+      this.steps = JSON.readTree(steps);
     } catch (JsonProcessingException broken) {
       // Not quoted: it may hold secrets.
       throw new IllegalArgumentException("the epochs' description is not JSON, at " + broken.getLocation());
@@ -46,9 +49,30 @@ public final class Epochs implements VoidFunction2<Dataset<Row>, Long> {
     ObjectNode spec = delivery.deepCopy();
     spec.put("epoch", epoch);
     ObjectNode handed = Delivery.deliver(packed, spec.toString());
+    ObjectNode ledger = closed(epoch, handed.path("ledger"));
     Clock clock = Clock.of(query);
     clock.epochEnded(epoch);
-    progress.counted(epoch, line(epoch, handed, clock.status()));
+    ObjectNode line = line(epoch, handed, clock.status());
+    line.set("ledger", ledger);
+    progress.counted(epoch, line);
+  }
+
+  /** The ledger by step; a row that came and is in none of its columns is an error, and the epoch is not committed. */
+  private ObjectNode closed(long epoch, JsonNode byProgram) {
+    ObjectNode byStep = JSON.createObjectNode();
+    byProgram.properties().forEach(account -> {
+      JsonNode counts = account.getValue();
+      String step = steps.path(account.getKey()).asText(account.getKey());
+      long in = counts.path("in").asLong();
+      long out = counts.path("used").asLong() + counts.path("late").asLong() + counts.path("duplicate").asLong()
+          + counts.path("rejected").asLong();
+      if (in != out) {
+        throw new IllegalStateException("the ledger of step '" + step + "' does not close in epoch " + epoch + ": " + in + " rows came, "
+            + out + " are accounted for (" + counts + ")");
+      }
+      byStep.set(step, counts);
+    });
+    return byStep;
   }
 
   private ObjectNode line(long epoch, ObjectNode handed, String status) {
@@ -61,11 +85,14 @@ public final class Epochs implements VoidFunction2<Dataset<Row>, Long> {
       throw new IllegalStateException(impossible);
     }
     times(line, clock);
-    for (String kind : new String[] {"fired", "late", "rejected", "delivered"}) {
+    for (String kind : new String[] {"fired", "late", "duplicate", "rejected", "delivered"}) {
       line.putObject(kind);
     }
     JsonNode counts = handed.path("delivered");
     for (JsonNode outlet : outlets) {
+      if (outlet.path("ledger").asBoolean()) {
+        continue;
+      }
       long rows = counts.path(outlet.path("name").asText()).asLong();
       JsonNode counted = outlet.path("counted");
       if (counted.isArray()) {

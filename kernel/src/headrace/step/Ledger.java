@@ -1,7 +1,9 @@
 package headrace.step;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
+import java.io.Serializable;
 
 /**
  * The ledger of events of one step: how many rows came, and what became of them. Over an epoch {@code in = used + late + duplicate +
@@ -10,7 +12,9 @@ import headrace.state.ByteWriter;
  * <p>Who sends rows to a step counts those that came, the step counts the rest; both write a line that travels with the results, so that
  * a task that runs twice counts once.
  */
-public final class Ledger {
+public final class Ledger implements Serializable {
+  private static final long serialVersionUID = 1;
+
   public long in;
   public long used;
   public long late;
@@ -58,6 +62,11 @@ public final class Ledger {
     late += reader.readUnsigned();
     duplicate += reader.readUnsigned();
     rejected += reader.readUnsigned();
+  }
+
+  /** The counts for people and programs. */
+  public void put(ObjectNode json) {
+    json.put("in", in).put("used", used).put("late", late).put("duplicate", duplicate).put("rejected", rejected);
   }
 
   @Override

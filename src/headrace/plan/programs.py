@@ -1,0 +1,100 @@
+"""What Spark makes of a stateful step: the types of its key, its state and its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BooleanType,
+    DoubleType,
+    IntegerType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from headrace.declare.node import (
+    CHANGE,
+    LATE_BY,
+    PANE,
+    PANE_INDEX,
+    PANE_LAST,
+    WINDOW,
+    Port,
+    StatefulNode,
+    WindowAggNode,
+)
+from headrace.plan.columns import to_column
+from headrace.plan.kernel import Kernel, refusal
+
+
+@dataclass(frozen=True)
+class ProgramTypes:
+    """What Spark made of a stateful step: the types that its state and its results have."""
+
+    key: StructType
+    inputs: StructType
+    row: StructType
+    aggregates: tuple[Mapping[str, Any], ...]
+    output: StructType
+    late: StructType
+
+    def schemas(self, node: StatefulNode) -> dict[Port, StructType]:
+        """Return the columns of every port of the step."""
+        by_port = {"out": self.output, "late": self.late, "duplicate": self.row}
+        return {Port(node, name): by_port[name] for name in node.ports}
+
+
+def types_of(
+    kernel: Kernel, node: StatefulNode, row: StructType, key: StructType, inputs: StructType
+) -> ProgramTypes:
+    """Return the types of a step whose rows are `row`; those of aggregates are what a batch query would give."""
+    late = StructType([*row, StructField(LATE_BY.name, DoubleType())])
+    if not isinstance(node, WindowAggNode):
+        return ProgramTypes(key, inputs, row, (), row, late)
+    results = _results(kernel, node, row)
+    described = []
+    position = 0
+    for aggregate, result in zip(node.aggregates, results, strict=True):
+        described.append(
+            {
+                "name": aggregate.name,
+                "function": aggregate.function,
+                "input": None if aggregate.input is None else position,
+                "type": result.dataType.jsonValue(),
+                "options": dict(aggregate.options),
+            }
+        )
+        position += aggregate.input is not None
+    window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
+    output = StructType(
+        [
+            *(field for field in key if field.name in node.keys),
+            StructField(WINDOW.name, window),
+            *results,
+            StructField(PANE.name, StringType()),
+            StructField(PANE_INDEX.name, IntegerType()),
+            StructField(PANE_LAST.name, BooleanType()),
+            *([StructField(CHANGE.name, IntegerType())] if node.retracts else []),
+        ]
+    )
+    return ProgramTypes(key, inputs, row, tuple(described), output, late)
+
+
+def _results(kernel: Kernel, node: WindowAggNode, row: StructType) -> StructType:
+    asked = []
+    for aggregate in node.aggregates:
+        if aggregate.input is None:
+            asked.append(F.count("*").alias(aggregate.name))
+            continue
+        function = getattr(F, aggregate.function)
+        asked.append(function(to_column(aggregate.input, row.names)).alias(aggregate.name))
+    try:
+        schema: StructType = kernel.empty(row).agg(*asked).schema
+    except Exception as refused:
+        raise refusal(refused, node.where) from refused
+    return schema

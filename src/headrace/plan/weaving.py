@@ -1,0 +1,272 @@
+"""One stage woven: the frames of its rows, taken through its steps to programs and ports of the next operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from headrace.declare.expr import column
+from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowAggNode
+from headrace.errors import PlanError
+from headrace.plan.kernel import Kernel
+from headrace.plan.layers import Layers
+from headrace.plan.programs import ProgramTypes, types_of
+from headrace.plan.rows import Frame, Rejection, Rows
+
+REJECTED = StructType(
+    [
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("step", StringType()),
+        StructField("reason", StringType()),
+    ]
+)
+START, END = "__start", "__end"
+"""The fields of a key that are the bounds of a custom window."""
+
+TIMED, TIMED_ROW = "time", "row"
+"""The fields of a row that passes an operator together with its event time."""
+
+_FIXED_FIELDS = 4
+
+Thread = SourceNode | None
+"""What tells the frames of a stage apart: the source before the first operator, nothing after it."""
+
+
+@dataclass
+class Stage:
+    """A stage: its rows packed for the operator, and where each exit of a packed row leads."""
+
+    packed: DataFrame
+    exits: list[dict[str, Any]]
+
+
+@dataclass
+class _Exit:
+    """A nullable struct of the packed row: a way on for rows of one frame."""
+
+    thread: Thread
+    content: Column
+    leads_to: StatefulNode | Port | None
+    rejects: StatefulNode | None = None
+
+
+@dataclass
+class Weaver:
+    """What has been woven of one stage."""
+
+    kernel: Kernel
+    layers: Layers
+    number: int
+    rejected: Callable[[Thread, SourceNode, Rejection, Column], Column]
+    """Makes the struct of a rejected row, given why it is one."""
+    frames: dict[Thread, Frame] = field(default_factory=dict)
+    rows: dict[Port, list[tuple[Thread, Rows]]] = field(default_factory=dict)
+    exits: list[_Exit] = field(default_factory=list)
+    programs: dict[StatefulNode, ProgramTypes] = field(default_factory=dict)
+    schemas: dict[Port, StructType] = field(default_factory=dict)
+    special: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Exits that lead to no port of the pipeline: what the operator is told of them."""
+
+    def weave(self) -> None:
+        """Take the rows through the stage's steps, to the next layer's programs and past it."""
+        names = self.layers.pipeline.step_names
+        for node in self.layers.steps(self.number):
+            self.step(node, names[node])
+        for node in self.layers.layer_programs(self.number):
+            self._program(node)
+        for port in self.layers.passed(self.number):
+            self._pass(port)
+
+    def step(self, node: Node, name: str) -> None:
+        """Take rows through a stateless step."""
+        made: list[tuple[Thread, Rows]] = []
+        like = self.rows[node.parents[0]][0][1].schema
+        for parent in node.parents:
+            for thread, rows in list(self.rows[parent]):
+                stepped, rejections = self.frames[thread].step(node, rows, name, like)
+                made.append((thread, stepped.at(rows.time)))
+                for rejection in rejections:
+                    self.reject(thread, node, rejection)
+        self.rows[Port(node)] = made
+
+    def reject(
+        self, thread: Thread, node: Node, rejection: Rejection, program: StatefulNode | None = None
+    ) -> None:
+        """Send a rejected row on to its source's port; `program` is the step that it came to."""
+        source = thread or node.sources[0]
+        reason = F.col(rejection.reason)
+        if source.topic.on_error == "fail":
+            text = F.concat(F.lit(f"step {rejection.step} of topic {source.topic.name} failed: "), reason)
+            reason = F.when(reason.isNotNull(), F.raise_error(text))
+        struct = self.rejected(thread, source, rejection, reason.cast("string"))
+        failed = F.col(rejection.reason).isNotNull()
+        self.exits.append(_Exit(thread, F.when(failed, struct), Port(source, "rejected"), program))
+
+    def _pass(self, port: Port) -> None:
+        if port.name == "rejected":
+            self.schemas[port] = REJECTED
+            # What was rejected before this stage passes it as it is.
+            for thread, rows in self.rows.get(port, []):
+                self.exits.append(_Exit(thread, F.when(F.col(rows.alive), F.col(rows.struct)), port))
+            return
+        for thread, rows in self.rows[port]:
+            content = F.col(rows.struct)
+            schema = rows.schema
+            if self.layers.timed(port):
+                content = F.struct(F.col(rows.time).alias(TIMED), content.alias(TIMED_ROW))
+                schema = StructType(
+                    [StructField(TIMED, TimestampType()), StructField(TIMED_ROW, rows.schema)]
+                )
+            self.exits.append(_Exit(thread, F.when(F.col(rows.alive), content), port))
+            self.schemas[port] = schema
+
+    def _program(self, node: StatefulNode) -> None:
+        [parent] = node.parents
+        for thread, rows in self.rows[parent]:
+            frame = self.frames[thread]
+            aggregates = node.aggregates if isinstance(node, WindowAggNode) else ()
+            inputs = [
+                (f"input{position}", aggregate.input)
+                for position, aggregate in enumerate(aggregates)
+                if aggregate.input is not None
+            ]
+            named = [(name, column(f"`{name}`")) for name in node.keys]
+            keys = frame.analyse(rows, named, node.where) if named else None
+            taken = frame.analyse(rows, inputs, node.where) if inputs else None
+            struct = F.col(rows.struct)
+            computed_inputs = (
+                F.struct(
+                    *(
+                        each.alias(kind.name)
+                        for each, kind in zip(taken.over(struct), taken.schema, strict=True)
+                    )
+                )
+                if taken
+                else F.struct()
+            )
+            may_fail = bool(taken and taken.may_fail())
+            key_schema = keys.schema if keys else StructType()
+            key_columns = (
+                [each.alias(kind.name) for each, kind in zip(keys.over(struct), keys.schema, strict=True)]
+                if keys
+                else []
+            )
+            if isinstance(node, WindowAggNode) and node.stated is not None:
+                bounds = self._bounds(frame, rows, node)
+                made = F.struct(computed_inputs.alias("inputs"), *bounds)
+                value, computed, rejection = frame.guarded(rows, made, may_fail=True, step=node.name)
+                key_columns += [value[name].alias(name) for name in (START, END)]
+                key_schema = StructType(
+                    [*key_schema, *(StructField(name, TimestampType()) for name in (START, END))]
+                )
+                value = value["inputs"]
+            else:
+                value, computed, rejection = frame.guarded(
+                    rows, computed_inputs, may_fail=may_fail, step=node.name
+                )
+            if rejection:
+                self.reject(thread, node, rejection, node)
+            self._known(node, rows, key_schema, taken.schema if taken else StructType(), thread)
+            row = F.struct(
+                F.col(rows.time).alias("time"),
+                F.struct(*key_columns).alias("key"),
+                value.alias("inputs"),
+                struct.alias("row"),
+            )
+            self.exits.append(_Exit(thread, F.when(computed, row), node))
+        self.schemas |= self.programs[node].schemas(node)
+
+    def _bounds(self, frame: Frame, rows: Rows, node: WindowAggNode) -> list[Column]:
+        """Return the bounds of a custom window; a row without good ones fails."""
+        stated = list(zip((START, END), node.stated or (), strict=True))
+        analysed = frame.analyse(rows, stated, node.where)
+        for (name, expression), kind in zip(stated, analysed.schema, strict=True):
+            if not isinstance(kind.dataType, TimestampType):
+                raise PlanError(
+                    f"the {name.strip('_')} of the window, {expression.text()}, is {kind.dataType.simpleString()}",
+                    where=node.where,
+                    cure="give an expression that is a timestamp",
+                )
+        start, end = analysed.over(F.col(rows.struct))
+        wrong = start.isNull() | end.isNull() | (end <= start)
+        told = F.concat(
+            F.lit("the window of the row is ["),
+            F.coalesce(start.cast("string"), F.lit("null")),
+            F.lit(", "),
+            F.coalesce(end.cast("string"), F.lit("null")),
+            F.lit(")"),
+        )
+        checked = F.when(wrong, F.raise_error(told).cast("timestamp")).otherwise(start)
+        return [checked.alias(START), end.alias(END)]
+
+    def _known(
+        self, node: StatefulNode, rows: Rows, key: StructType, inputs: StructType, thread: Thread
+    ) -> None:
+        types = types_of(self.kernel, node, rows.schema, key, inputs)
+        known = self.programs.setdefault(node, types)
+        if known.output.simpleString() != types.output.simpleString():
+            from_ = f"source {thread.name!r}" if thread else "one side of a union"
+            raise PlanError(
+                f"{node.verb} {node.name!r} would have {types.output.simpleString()} from {from_} "
+                f"and {known.output.simpleString()} from another",
+                where=node.where,
+                cure="cast the columns to one type before the union",
+            )
+
+    def stage(self, fixed: Callable[[Thread], list[Column]]) -> Stage:
+        """Make one frame of all: every exit has its place in every frame's struct.
+
+        `fixed` are source, partition, offset and the event time that the clock shall see.
+        """
+        whole: DataFrame | None = None
+        for thread, frame in self.frames.items():
+            places = []
+            for number, exit_ in enumerate(self.exits):
+                # Another frame's way on is null here, and the operator never looks at its type.
+                content = exit_.content if exit_.thread is thread else F.lit(None).cast("binary")
+                places.append(content.alias(f"exit{number}"))
+            row = F.struct(*fixed(thread), *places)
+            packed = frame.frame.select(self.kernel.pack(row).alias("packed"))
+            whole = packed if whole is None else whole.union(packed)
+        if whole is None:
+            raise PlanError("the pipeline reads nothing", where=self.layers.pipeline.where)
+        return Stage(whole, self._numbered())
+
+    def _numbered(self) -> list[dict[str, Any]]:
+        ports = self.layers.ports
+        numbered: list[dict[str, Any]] = []
+        for position, exit_ in enumerate(self.exits):
+            place: dict[str, Any] = {"ordinal": _FIXED_FIELDS + position}
+            if exit_.leads_to is None:
+                place |= self.special[position]
+            elif isinstance(exit_.leads_to, Port):
+                place["port"] = ports[exit_.leads_to]
+            else:
+                place["program"] = exit_.leads_to
+            if exit_.rejects is not None:
+                place["rejects"] = exit_.rejects
+            numbered.append(place)
+        return numbered
+
+    def special_exit(self, content: Column, **told: Any) -> None:
+        """Lead bytes on that are no rows of the pipeline: ticks, and lines of the ledger."""
+        self.special[len(self.exits)] = told
+        self.exits.append(_Exit(None, content, None))
