@@ -3,7 +3,7 @@
 
 import pytest
 
-from headrace import DeclarationError, F, Kafka, Topic, Tumbling
+from headrace import DeclarationError, F, Kafka, Topic
 from headrace.declare.node import (
     SelectNode,
     TransformNode,
@@ -141,7 +141,6 @@ def test_steps_are_named_by_their_place():
         (lambda: paid.where("true", name="no way"), "no name for a step", "letters"),
         (lambda: paid.transform("fn"), "takes a function", "lambda df"),
         (lambda: paid.transform(lambda df: df, columns="ab"), "one string", '["ab"]'),
-        (lambda: paid.window("velocity", Tumbling("1 minute")), "has no key", "call key_by first"),
         (lambda: paid.late, "nothing is late", ".agg("),
         (lambda: list(paid), "looped over", ".to(...)"),
         (lambda: paid.to("alerts"), "is no sink", "Kafka("),

@@ -18,12 +18,12 @@ def windows():
 
 def test_a_window_has_its_keys_itself_the_aggregates_and_the_pane():
     made = windows().agg(F.count("*").alias("n"), total=F.sum("amount"))
-    assert made.columns == ("card", "window", "n", "total", "pane", "pane_index")
+    assert made.columns == ("card", "window", "n", "total", "pane", "pane_index", "pane_last")
     assert made.late.columns == (*paid.columns, "late_by_seconds")
     assert made.rejected == paid.rejected
     node = made.port.node
     assert isinstance(node, WindowAggNode)
-    assert (node.name, node.keys, node.window.size) == ("velocity", ("card",), timedelta(minutes=1))
+    assert (node.name, node.keys, node.window) == ("velocity", ("card",), Tumbling("1 minute"))
     assert node.stateful
     assert node.sources == paid.port.node.sources
 
@@ -95,7 +95,7 @@ def test_what_a_window_refuses(attempt, message, cure):
 def test_windows_after_windows_can_be_declared():
     first = windows().agg(total=F.sum("amount"))
     second = first.key_by("total").window("second", Tumbling("1 hour")).agg(n=F.count("*"))
-    assert second.columns == ("total", "window", "n", "pane", "pane_index")
+    assert second.columns == ("total", "window", "n", "pane", "pane_index", "pane_last")
     assert [node.name for node in second.port.node.walk()] == ["payments_eu", "velocity", "second"]
     assert first.where("total > 1").port.node.name == "velocity.where"
     assert first.late.where("true").port.node.name == "velocity.late.where"

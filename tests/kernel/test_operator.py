@@ -69,7 +69,8 @@ def outputs(key: str, aggregates: list[tuple[str, str, str | None, str]]) -> T.S
     """What a pane looks like."""
     slots = ", ".join(f"{name} {kind}" for name, _, _, kind in aggregates)
     return schema(
-        f"{key} string, window struct<start: timestamp, end: timestamp>, {slots}, pane string, pane_index int, pane_last boolean"
+        f"{key} string, window struct<start: timestamp, end: timestamp>, {slots}, "
+        "pane string, pane_index int, pane_last boolean"
     )
 
 
@@ -313,7 +314,9 @@ def batch(spark: SparkSession, events: list[Row]) -> list[Row]:
     slots = [column.alias(name) for name, column in aggregates.items()]
     return (
         grouped.agg(*slots)
-        .select("*", F.lit("on_time").alias("pane"), F.lit(0).alias("pane_index"), F.lit(True).alias("pane_last"))
+        .select(
+            "*", F.lit("on_time").alias("pane"), F.lit(0).alias("pane_index"), F.lit(True).alias("pane_last")
+        )
         .collect()
     )
 

@@ -3,7 +3,7 @@ import pytest
 from headrace import F, Kafka, Pipeline, PlanError, Tumbling
 from headrace.plan.checks import check
 from headrace.plan.layers import Layers
-from tests.plan.pipelines import payments, per_card
+from tests.plan.pipelines import payments
 
 
 def refused(pipeline: Pipeline) -> str:
@@ -13,11 +13,16 @@ def refused(pipeline: Pipeline) -> str:
     return str(caught.value)
 
 
-def test_a_window_over_windows_names_both() -> None:
-    twice = per_card.key_by("card").window("again", Tumbling("1 hour")).agg(n=F.count("*"))
+def test_a_step_over_panes_that_are_taken_back_names_both() -> None:
+    first = (
+        payments.key_by("card")
+        .window("first", Tumbling("1 hour"), accumulate="retracting")
+        .agg(n=F.count("*"))
+    )
+    twice = first.key_by("card").window("again", Tumbling("1 day")).agg(n=F.count("*"))
     text = refused(Pipeline("twice", out=twice.to(Kafka("out"))))
     assert "'again'" in text
-    assert "'per-card'" in text
+    assert "'first'" in text
 
 
 def test_two_clusters_in_one_pipeline() -> None:

@@ -64,8 +64,8 @@ class Keyed:
             raise DeclarationError(
                 f"{window!r} is no window",
                 where=where,
-                cure='write .window("velocity", Tumbling("1 minute")), or Hopping, Cumulative, Session, Sliding, '
-                "Global, Custom",
+                cure='write .window("velocity", Tumbling("1 minute")), or one of Hopping, Cumulative, '
+                "Session, Sliding, Global, Custom",
             )
         check_time(self.port, where)
         chosen = check_trigger(AtWatermark() if trigger is None else trigger, where)
@@ -90,8 +90,9 @@ class Windowed:
     def agg(self, *aggregates: ColumnOrName, **named: ColumnOrName) -> "Stream":
         """Return a row per pane: keys, window, these aggregates, pane, pane_index, pane_last.
 
-        ``pane`` is early, on_time or late; ``pane_last`` says that no other pane of the window can come. Where
-        panes are taken back, ``change`` is -1 for the old one and +1 for the new one. Its ``.late`` holds the rows that came after their window was done.
+        ``pane`` is early, on_time or late; ``pane_last`` says that no other pane of the window can come.
+        Where panes are taken back, ``change`` is -1 for the old one and +1 for the new one. Its ``.late``
+        holds the rows that came after their window was done.
 
         >>> windows.agg(payments=F.count("*"), total=F.sum("amount"))  # doctest: +SKIP
         """
@@ -242,7 +243,7 @@ def _stated(window: Window, port: Port, where: str) -> tuple[Expression, Express
                 where=where,
                 cure="give the two expressions: Custom(start, end)",
             )
-        made = window.function(F.col(str(times.pop())))
+        made: Any = window.function(F.col(str(times.pop())))
         if not isinstance(made, tuple) or len(made) != 2:  # noqa: PLR2004 - start and end
             raise DeclarationError(
                 f"the function of Custom returned {made!r}", where=where, cure="return (start, end)"
@@ -261,6 +262,7 @@ def _stated(window: Window, port: Port, where: str) -> tuple[Expression, Express
 
 
 def check_time(port: Port, where: str) -> None:
+    """Refuse rows whose sources do not say how far their time has come."""
     for source in port.node.sources:
         if source.watermark is None:
             raise DeclarationError(

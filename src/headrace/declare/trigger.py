@@ -1,7 +1,7 @@
 """Triggers: when a window gives a pane, and what the pane holds.
 
-A pane is *early* before its window is complete, *on_time* when the watermark has reached its end, *late* after
-that. A trigger says by ``spec()`` what the kernel is told.
+A pane is *early* before its window is complete, *on_time* when the watermark has reached its end, *late*
+after that. A trigger says by ``spec()`` what the kernel is told.
 """
 
 from dataclasses import dataclass, field
@@ -56,7 +56,8 @@ class AfterCount:
     rows: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
+        rows: Any = self.rows
+        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
             raise DeclarationError(
                 f"AfterCount takes a number of rows, not {self.rows!r}",
                 where=caller(),
@@ -183,7 +184,7 @@ def check_trigger(trigger: Any, where: str) -> Trigger:
         raise DeclarationError(
             f"{trigger!r} is no trigger",
             where=where,
-            cure='write trigger=AtWatermark(early=Every("10 seconds")), Final(), Every("1 minute") or AfterCount(100)',
+            cure='write AtWatermark(early=Every("10 seconds")), Final() or AfterCount(100)',
         )
     _check_moments(trigger)
     return trigger

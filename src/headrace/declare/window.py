@@ -81,7 +81,8 @@ def _aligned(offset: timedelta, zone: str | None) -> str:
 class Tumbling:
     """Windows of one size, one after the other.
 
-    With `zone` the size is a number of local days, weeks (from Monday) or months, and the offset a local time.
+    With `zone` the size is a number of local days, weeks (from Monday) or months, and the offset a local
+    time.
 
     >>> Tumbling("1 hour", offset="15 minutes").text()
     'tumbling 1 hour, offset 15 minutes'
@@ -226,8 +227,8 @@ class Session:
 class Sliding:
     """For every event the window that ends with it: ``(time - size, time]``.
 
-    "More than three failed logins within ten minutes of each other" is a count over ``Sliding("10 minutes")``.
-    It is the one window that has its end and not its start.
+    "More than three failed logins within ten minutes of each other" is a count over
+    ``Sliding("10 minutes")``. It is the one window that has its end and not its start.
 
     >>> Sliding("10 minutes").text()
     'sliding 10 minutes'

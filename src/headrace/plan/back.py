@@ -21,7 +21,7 @@ from headrace.plan.weaving import REJECTED, Thread, Weaver
 
 @dataclass(frozen=True)
 class Outlet:
-    """One column of what is handed over: rows for a delivery, rows that are only counted, or lines of the ledger.
+    """One column of what is handed over: rows for a delivery or a count, or lines of the ledger.
 
     Several outlets may feed one delivery, for example after a union.
     """

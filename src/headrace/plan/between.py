@@ -91,7 +91,7 @@ def arrive(weaver: Weaver, schemas: Mapping[Port, StructType]) -> None:
 
 
 def _time(port: Port) -> Column:
-    """Return when a row is: a pane just before the end of its window, so that it falls into the window that has it."""
+    """Return when a row is: a pane just before the end of its window, to be in a window that has it."""
     pane = isinstance(port.node, WindowAggNode) and port.name == "out"
     return F.col("time") - 1 if pane else F.col("time")
 

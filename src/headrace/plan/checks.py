@@ -46,16 +46,14 @@ def retractions_consumed(layers: Layers) -> None:
     """A step over panes that are taken back must be able to take them back itself."""
     for node in layers.programs:
         for parent in node.parents:
-            before = next(
-                (each for each in parent.node.walk() if isinstance(each, WindowAggNode) and each.retracts),
-                None,
-            )
+            upstream = [each for each in parent.node.walk() if isinstance(each, WindowAggNode)]
+            before = next((each for each in upstream if each.retracts), None)
             if before is not None:
                 raise PlanError(
-                    f"{node.verb} {node.name!r} comes after window {before.name!r}, whose panes are taken back, "
-                    "and cannot take back what it made of them",
+                    f"{node.verb} {node.name!r} comes after window {before.name!r}, whose panes are taken "
+                    "back, and cannot take back what it made of them",
                     where=node.where,
-                    cure=f"give {before.name!r} another accumulate=, or filter change and pane before {node.name!r}",
+                    cure=f"give {before.name!r} another accumulate=, or window its input itself",
                 )
 
 

@@ -174,7 +174,7 @@ def _python(node: Node) -> str | None:
     return ", ".join(names) or None
 
 
-def _does(node: Node) -> str:
+def _does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
     if isinstance(node, WhereNode):
         return f"where {node.condition.text()}"
     if isinstance(node, SelectNode):

@@ -1,8 +1,9 @@
 """Cutting a pipeline: which operator holds which stateful step, and what runs before, between and after them.
 
-All stateful steps of one depth are in one operator, a *layer*. Stage 0 is before the first layer: there every source
-row is decoded and taken through the stateless steps; what it leads to goes to a *program* of a layer or to a *port*
-that passes it on. Stage k is behind layer k - 1. In the last stage the rows of the ports go to the deliveries.
+All stateful steps of one depth are in one operator, a *layer*. Stage 0 is before the first layer: there
+every source row is decoded and taken through the stateless steps; what it leads to goes to a *program* of
+a layer or to a *port* that passes it on. Stage k is behind layer k - 1. In the last stage the rows of the
+ports go to the deliveries.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Layers:
         return max(1, *depths.values()) if depths else 1
 
     def steps(self, stage: int) -> tuple[Node, ...]:
-        """Return the stateless steps of a stage, parents first; in the last one those of rejected rows come last."""
+        """Return the stateless steps of a stage, parents first; those of rejected rows come last."""
         nodes = [
             node
             for node in self.pipeline.nodes

@@ -52,7 +52,7 @@ class ProgramTypes:
 def types_of(
     kernel: Kernel, node: StatefulNode, row: StructType, key: StructType, inputs: StructType
 ) -> ProgramTypes:
-    """Return the types of a step whose rows are `row`; those of aggregates are what a batch query would give."""
+    """Return the types of a step over `row`; those of aggregates are what a batch query would give."""
     late = StructType([*row, StructField(LATE_BY.name, DoubleType())])
     if not isinstance(node, WindowAggNode):
         return ProgramTypes(key, inputs, row, (), row, late)

@@ -1,4 +1,4 @@
-"""One stage woven: the frames of its rows, taken through its steps to programs and ports of the next operator."""
+"""One stage woven: its rows taken through its steps, to programs and ports of the next operator."""
 
 from __future__ import annotations
 
@@ -201,7 +201,8 @@ class Weaver:
         for (name, expression), kind in zip(stated, analysed.schema, strict=True):
             if not isinstance(kind.dataType, TimestampType):
                 raise PlanError(
-                    f"the {name.strip('_')} of the window, {expression.text()}, is {kind.dataType.simpleString()}",
+                    f"the {name.strip('_')} of the window, {expression.text()}, "
+                    f"is {kind.dataType.simpleString()}",
                     where=node.where,
                     cure="give an expression that is a timestamp",
                 )
