@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.errors import SettingsError
+from headrace.run import pipeline_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,6 +101,7 @@ def start(
     # pyspark logs every refused expression with its whole stack; ours is one sentence at the user's line.
     PySparkLogger.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
     session = builder.getOrCreate()
+    pipeline_file.send_by_value()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_LOG_LEVEL", "ERROR"))
     return session
 
