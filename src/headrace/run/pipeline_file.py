@@ -15,7 +15,7 @@ from headrace.errors import HeadraceError, PlanError
 
 # Folders of the files that were loaded: what is imported from below them is the user's own.
 _folders: set[Path] = set()
-# ... unless it was installed there: an environment may lie in a project's folder. Our own package is not theirs.
+# ... unless it was installed there: an environment, or headrace itself, may lie in a project's folder.
 _INSTALLED = (
     *(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
     Path(__file__).parents[1],
@@ -60,7 +60,7 @@ def send_by_value() -> None:
     for name, module in list(sys.modules.items()):
         # A module that goes by two names is registered by its own.
         if _is_users(module) and getattr(module, "__name__", None) == name:
-            register_pickle_by_value(module)
+            register_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
 def _is_users(module: ModuleType | None) -> bool:
