@@ -203,5 +203,7 @@ def test_a_failed_run_says_why(shop: Callable[..., Shop]) -> None:
     here = shop(on_error="fail")
     here.broker.create(here.topic, 1)
     here.broker.send(here.topic, [b"{"])
-    with pytest.raises(RunError, match="not JSON"):
+    with pytest.raises(RunError, match="not JSON") as caught:
         here.run()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from headrace.errors import CheckpointError, RunError
 from headrace.plan.checks import check
 from headrace.plan.layers import Layers
 from headrace.run import folder as folders
 from headrace.run import manifest as manifests
+from headrace.run.failure import told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +54,7 @@ class Running:
         try:
             return bool(self._java.awaitTermination(int(seconds * 1000)))
         except Exception as failure:
-            raise failed(failure) from failure
+            raise told(failure) from failure
 
     def settle(self, seconds: float = 60) -> None:
         """Take no new rows, and wait until the running epoch is committed."""
@@ -105,7 +105,7 @@ def start(
 
     layers, known = precheck(pipeline, settings)
     if spark is None:
-        kafka.bootstrap(settings)
+        kafka.find(layers, settings)
         spark = session.start(
             pipeline.name,
             master=settings["spark.master"],
@@ -209,11 +209,4 @@ def _start(
             epochs,
         )
     except Exception as failure:
-        raise failed(failure) from failure
-
-
-def failed(failure: Exception) -> RunError | CheckpointError | Exception:
-    """Say why a query ended, in one line where its cause is known."""
-    from headrace.run import kafka
-
-    return kafka.told(failure)
+        raise told(failure) from failure

@@ -38,7 +38,7 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
     from headrace.run import kafka, session
 
     layers = Layers(pipeline)
-    kafka.bootstrap(settings)
+    kafka.find(layers, settings)
     spark = session.start(pipeline.name, master=settings["spark.master"], options=settings["spark.options"])
     kernel = Kernel(spark)
     uri = settings.checkpoint_of(pipeline.name)
