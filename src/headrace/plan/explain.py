@@ -133,7 +133,7 @@ def _step(layers: Layers, node: Node) -> dict[str, Any]:
         "verb": node.verb,
         "where": node.where,
         "from": [_port(layers, parent) for parent in node.parents],
-        "does": _does(node),
+        "does": does(node),
         "runs": runs,
         "why": why,
         "columns": list(node.columns) if node.columns is not None else None,
@@ -164,7 +164,8 @@ def _python(node: Node) -> str | None:
     return ", ".join(names) or None
 
 
-def _does(node: Node) -> str:
+def does(node: Node) -> str:
+    """Return what a step does, in words: its verb and its expressions."""
     if isinstance(node, WhereNode):
         return f"where {node.condition.text()}"
     if isinstance(node, SelectNode):

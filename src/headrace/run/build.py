@@ -16,6 +16,7 @@ from headrace.declare.node import Port, SourceNode
 from headrace.plan import back, front
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
+from headrace.plan.lineage import fingerprint
 from headrace.run import manifest as manifests
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
     steps = []
     for node in layers.programs:
         types = made.programs[node]
+        texts = {each.name: each.text() for each in node.aggregates}
         steps.append(
             manifests.Wanted(
                 name=node.name,
@@ -59,13 +61,33 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
                         if each["input"] is None
                         else types.inputs[each["input"]].dataType.simpleString(),
                         "options": dict(each["options"]),
+                        "text": texts[each["name"]],
                     }
                     for each in types.aggregates
                 },
                 sources=tuple(source.name for source in node.sources),
+                upstream=fingerprint(node),
             )
         )
     return steps
+
+
+def declared(layers: Layers) -> list[manifests.Wanted]:
+    """Return what the declaration alone says of the stateful steps; types are Spark's to say."""
+    return [
+        manifests.Wanted(
+            name=node.name,
+            where=node.where,
+            layer=0,
+            kind="window",
+            window=_window(node.window),
+            key=dict.fromkeys(node.keys),
+            aggregates={each.name: {"text": each.text()} for each in node.aggregates},
+            sources=tuple(source.name for source in node.sources),
+            upstream=fingerprint(node),
+        )
+        for node in layers.programs
+    ]
 
 
 def build(

@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from headrace.errors import CheckpointError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -42,17 +44,25 @@ class LocalFolder:
             return (self.path / name).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+        except OSError as problem:
+            raise self._refused("read", problem) from problem
+        except UnicodeDecodeError:
+            # Damaged like any other text that is not what was written; its reader says so.
+            return ""
 
     def write(self, name: str, text: str) -> None:
         """Write a file whole and durably: a reader sees the old text or the new one."""
         target = self.path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        Path(temporary).replace(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            Path(temporary).replace(target)
+        except OSError as problem:
+            raise self._refused("written", problem) from problem
 
     def names(self, name: str = "") -> list[str]:
         """Return the names inside a sub-folder; none when it does not exist."""
@@ -61,8 +71,17 @@ class LocalFolder:
 
     def remove(self) -> None:
         """Delete the folder with all that is in it."""
-        if self.path.exists():
-            shutil.rmtree(self.path)
+        try:
+            if self.path.exists():
+                shutil.rmtree(self.path)
+        except OSError as problem:
+            raise self._refused("removed", problem) from problem
+
+    def _refused(self, what: str, problem: OSError) -> CheckpointError:
+        return CheckpointError(
+            f"the checkpoint in {self.path} cannot be {what}: {problem.strerror}",
+            cure="give another folder (setting checkpoint), or the right to use this one",
+        )
 
 
 class HadoopFolder:
