@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors.exceptions.base import PySparkException
 
 from headrace.errors import DeliveryError, HeadraceError, RunError
 
@@ -29,6 +31,20 @@ _EMPTY_NAMES = frozenset(
     ]
 )
 _LONGEST = 600
+
+Answer = TypeVar("Answer")
+
+
+def asked(call: Callable[[], Answer]) -> Answer:
+    """Call the JVM; what it throws is said in our words, also that it is gone."""
+    try:
+        return call()
+    except HeadraceError:
+        raise
+    except Exception as failure:
+        if _is_gone(failure) or _java(failure) is not None or isinstance(failure, PySparkException):
+            raise told(failure) from failure
+        raise
 
 
 def told(failure: BaseException) -> HeadraceError:
