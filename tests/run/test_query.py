@@ -147,6 +147,46 @@ def test_a_deleted_checkpoint_is_asked_about_and_reset_answers(shop: Callable[..
     assert here.panes() == batch(rows)
 
 
+def test_reset_gets_out_of_a_lost_manifest_and_another_size(
+    shop: Callable[..., Shop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = shop()
+    rows = [sale(number, number) for number in range(40)]
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, rows)
+    monkeypatch.setenv("HEADRACE_STATE_PARTITIONS", "3")
+    here.run()
+    monkeypatch.setenv("HEADRACE_STATE_PARTITIONS", "2")
+    (here.folder / here.name / "headrace" / "manifest.json").write_text("{")
+    with pytest.raises(CheckpointError, match="damaged"):
+        here.run()
+    stream = here.source()
+    twice = Pipeline(
+        here.name,
+        all=stream.to(Kafka(f"{here.topic}.all")),
+        again=stream.where(F.col("pieces") > 1).to(Kafka(f"{here.topic}.all")),
+    )
+    done = reset.reset(twice, here.settings, "replace")
+    assert done["deleted"][f"{here.topic}.all"] >= 40
+    reset.reset(here.pipeline(), here.settings, "replace")
+    here.run(until="drained")
+    assert here.panes() == batch(rows)
+
+
+def test_a_reset_that_is_refused_has_removed_nothing(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.create(f"{here.topic}.panes", 2, **{"cleanup.policy": "compact"})
+    here.broker.send(here.topic, [sale(1, 1)])
+    here.run()
+    manifest = here.folder / here.name / "headrace" / "manifest.json"
+    before = manifest.read_text()
+    with pytest.raises(HeadraceError, match="is compacted"):
+        reset.reset(here.pipeline(), here.settings, "replace")
+    assert manifest.read_text() == before
+    here.run()
+
+
 def test_renamed_and_swapped_steps_are_refused_before_spark_starts(
     shop: Callable[..., Shop], monkeypatch: pytest.MonkeyPatch
 ) -> None:
