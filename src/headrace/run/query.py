@@ -46,7 +46,7 @@ class Running:
 
     def progress(self) -> Iterator[dict[str, Any]]:
         """Yield what was told of the epochs since the last call."""
-        for line in asked(self._progress.drain):
+        for line in asked(lambda: list(self._progress.drain())):
             yield json.loads(line)
 
     def last_progress(self, seconds: float = 5) -> Iterator[dict[str, Any]]:
