@@ -56,7 +56,9 @@ def test_what_keeps_spark_from_starting_is_one_sentence(what: str) -> None:
 def test_a_start_is_silent_and_its_options_are_not_on_the_command_line() -> None:
     ran = python(
         """
+import signal
 spark = session.start("x", master="local[1]", options={"spark.custom": os.environ["HIDDEN"]})
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "pyspark has taken Ctrl-C"
 from pathlib import Path
 shown = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline") if each.exists()]
 assert any(b"SparkSubmit" in each for each in shown)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors.exceptions.base import PySparkException
 
 from headrace.errors import DeliveryError, HeadraceError, RunError
 
@@ -42,7 +41,9 @@ def asked(call: Callable[[], Answer]) -> Answer:
     except HeadraceError:
         raise
     except Exception as failure:
-        if _is_gone(failure) or _java(failure) is not None or isinstance(failure, PySparkException):
+        # pyspark is not imported for this: it may not have been needed yet.
+        of_spark = type(failure).__module__.startswith("pyspark.")
+        if of_spark or _is_gone(failure) or _java(failure) is not None:
             raise told(failure) from failure
         raise
 

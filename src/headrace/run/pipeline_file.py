@@ -13,7 +13,8 @@ from types import ModuleType
 from headrace.declare.pipeline import Pipeline
 from headrace.errors import HeadraceError, PlanError
 
-# Folders of the files that were loaded: what is imported from below them is the user's own.
+# The files that were loaded, and their folders: what is imported from below them is the user's own.
+_files: set[Path] = set()
 _folders: set[Path] = set()
 # ... unless it was installed there: an environment, or headrace itself, may lie in a project's folder.
 _INSTALLED = (
@@ -68,6 +69,8 @@ def _is_users(module: ModuleType | None) -> bool:
     if file is None:
         return False
     path = Path(file).absolute()
+    if path in _files:
+        return True
     below = any(path.is_relative_to(folder) for folder in _folders)
     return below and not any(path.is_relative_to(place) for place in _INSTALLED)
 
@@ -84,6 +87,7 @@ def _module(file: Path) -> ModuleType:
     folder = str(file.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    _files.add(path)
     _folders.update((path.parent, Path(folder)))
     sys.modules[name] = module
     try:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,6 +117,7 @@ def _started(builder: SparkSession.Builder, options: Mapping[str, str]) -> Spark
     from headrace.run import gateway
     from headrace.run.failure import told
 
+    handler = signal.getsignal(signal.SIGINT)
     stderr = gateway.launch(options) if SparkContext._gateway is None else None
     try:
         session = builder.getOrCreate()
@@ -124,6 +127,9 @@ def _started(builder: SparkSession.Builder, options: Mapping[str, str]) -> Spark
         raise SetupError(f"Spark did not start: {told(failure).message}", cure=gateway.CURE) from failure
     if stderr is not None:
         stderr.release(show=True)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        # pyspark answers Ctrl-C with a call to the JVM, which may come in the middle of another.
+        signal.signal(signal.SIGINT, handler)
     return session
 
 
