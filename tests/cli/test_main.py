@@ -2,7 +2,10 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
+import click
 import pytest
 
 from headrace import errors
@@ -88,3 +91,37 @@ def test_up_status_logs_down(capsys, monkeypatch, tmp_path):
     finally:
         assert exit_code_of(["down"]) == 0
     assert capsys.readouterr().out == "stopped kafka\n"
+
+
+def test_every_command_option_and_exit_code_is_documented():
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "commands.md").read_text()
+    for name in COMMANDS:
+        assert f"`headrace {name}" in text or f"`{name}`" in text, name
+        command = getattr(import_module(f"headrace.cli.{name}"), name)
+        for option in command.params:
+            if isinstance(option, click.Option):
+                [*_, longest] = sorted(option.opts, key=len)
+                assert f"`{longest}`" in text, f"{name} {longest}"
+    for kind in errors.HeadraceError.__subclasses__():
+        assert f"| {kind.exit_code} |" in text, kind
+
+
+@pytest.mark.parametrize("variable", ["LOG_LEVEL", "HOME", "CACHE", "MAVEN_MIRROR"])
+def test_every_variable_of_the_machine_is_documented(variable):
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text()
+    assert f"| `HEADRACE_{variable}` |" in text
+
+
+def test_a_bug_is_one_sentence_with_its_traceback_in_a_file(capsys, monkeypatch):
+    monkeypatch.delenv("HEADRACE_LOG_LEVEL", raising=False)
+    broken: dict[str, int] = {}
+    monkeypatch.setattr("headrace.cli.headrace.main", lambda **_: broken["nothing"])
+    assert exit_code_of(["status"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: this is a bug in headrace: KeyError: 'nothing'\n  cure: report it, with")
+    file = Path(shown.split()[-1])
+    assert "Traceback" in file.read_text()
+    file.unlink()
+    monkeypatch.setenv("HEADRACE_LOG_LEVEL", "DEBUG")
+    assert exit_code_of(["status"]) == 1
+    assert "Traceback" in capsys.readouterr().err

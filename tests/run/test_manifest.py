@@ -17,8 +17,9 @@ VELOCITY = Wanted(
     kind="window",
     window={"kind": "tumbling", "size": 60_000_000, "offset": 0},
     key={"card": "string"},
-    aggregates={"payments": {"function": "count", "of": None, "options": {}}},
+    aggregates={"payments": {"function": "count", "of": None, "options": {}, "text": "count(*)"}},
     sources=("payments",),
+    upstream="payments",
 )
 BOARD = replace(VELOCITY, name="board", window={"kind": "tumbling", "size": 1_000_000, "offset": 0})
 SOURCES = {"payments": "payments"}
@@ -76,7 +77,8 @@ CHANGES = {
     "window": replace(VELOCITY, window={"kind": "tumbling", "size": 30_000_000, "offset": 0}),
     "key": replace(VELOCITY, key={"card": "bigint"}),
     "aggregate 'payments'": replace(
-        VELOCITY, aggregates={"payments": {"function": "max", "of": "bigint", "options": {}}}
+        VELOCITY,
+        aggregates={"payments": {"function": "max", "of": "bigint", "options": {}, "text": "max(amount)"}},
     ),
     "kind": replace(VELOCITY, kind="session"),
 }
@@ -91,15 +93,94 @@ def test_a_change_of_state_is_refused_by_what_changed(begun: Manifest, what: str
 
 
 def test_an_aggregate_that_is_gone_is_refused(begun: Manifest) -> None:
-    other = {"total": {"function": "sum", "of": "bigint", "options": {}}}
+    other = {"total": {"function": "sum", "of": "bigint", "options": {}, "text": "sum(amount)"}}
     with pytest.raises(CheckpointError, match="aggregate 'payments'"):
         settle(begun, replace(VELOCITY, aggregates=other), BOARD)
 
 
 def test_a_new_aggregate_of_an_old_step_is_refused(begun: Manifest) -> None:
-    both = {**VELOCITY.aggregates, "total": {"function": "sum", "of": "bigint", "options": {}}}
+    both = {
+        **VELOCITY.aggregates,
+        "total": {"function": "sum", "of": "bigint", "options": {}, "text": "sum(amount)"},
+    }
     with pytest.raises(CheckpointError, match="its aggregate 'total' was not there"):
         settle(begun, replace(VELOCITY, aggregates=both), BOARD)
+
+
+def test_another_input_of_an_aggregate_is_refused_by_both_texts() -> None:
+    def total(of: str) -> Wanted:
+        slot = {"function": "sum", "of": "bigint", "options": {}, "text": f"sum({of})"}
+        return replace(VELOCITY, aggregates={"total": slot})
+
+    with pytest.raises(CheckpointError, match=r"aggregate 'total' was sum\(amount\) and is now sum\(fee\)"):
+        settle(settle(None, total("amount")), total("fee"))
+
+
+def test_steps_of_one_shape_that_swapped_their_names_are_refused() -> None:
+    small, large = replace(VELOCITY, upstream="small"), replace(VELOCITY, name="large", upstream="large")
+    before = settle(None, small, large)
+    with pytest.raises(CheckpointError, match="'velocity' now computes on what step 'large' did"):
+        settle(before, replace(small, upstream="large"), replace(large, upstream="small"))
+    with pytest.raises(CheckpointError, match="'velocity' now computes on what step 'large' did"):
+        manifests.precheck(
+            before, "fraud", SOURCES, [replace(small, upstream="large"), replace(large, upstream="small")]
+        )
+
+
+def test_another_filter_before_a_step_goes_on() -> None:
+    small, large = replace(VELOCITY, upstream="small"), replace(VELOCITY, name="large", upstream="large")
+    after = settle(settle(None, small, large), replace(small, upstream="large"), large)
+    assert after.steps["velocity"].upstream == "large"
+
+
+def undeclared(step: Wanted) -> Wanted:
+    aggregates = {name: {"text": each["text"]} for name, each in step.aggregates.items()}
+    return replace(step, key=dict.fromkeys(step.key), aggregates=aggregates)
+
+
+def test_what_needs_no_types_is_refused_without_them(begun: Manifest) -> None:
+    manifests.precheck(begun, "fraud", SOURCES, [undeclared(VELOCITY), undeclared(BOARD)])
+    for what in ("window", "aggregate 'payments'", "kind"):
+        with pytest.raises(CheckpointError, match=f"step 'velocity': its {what}"):
+            manifests.precheck(begun, "fraud", SOURCES, [undeclared(CHANGES[what]), undeclared(BOARD)])
+    with pytest.raises(CheckpointError, match="its key was card and is now country"):
+        manifests.precheck(
+            begun, "fraud", SOURCES, [replace(undeclared(VELOCITY), key={"country": None}), BOARD]
+        )
+    with pytest.raises(CheckpointError, match="'board' has state"):
+        manifests.precheck(begun, "fraud", SOURCES, [undeclared(VELOCITY)])
+    with pytest.raises(CheckpointError, match="now reads 'elsewhere'"):
+        manifests.precheck(
+            begun, "fraud", {"payments": "elsewhere"}, [undeclared(VELOCITY), undeclared(BOARD)]
+        )
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 1}', '{"format": "x"}'])
+def test_a_damaged_manifest_is_told(tmp_path: Path, text: str) -> None:
+    folder = LocalFolder(str(tmp_path))
+    folder.write(manifests.FILE, text)
+    with pytest.raises(CheckpointError, match="is damaged"):
+        manifests.read(folder)
+
+
+def test_a_checkpoint_below_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    folder = LocalFolder(str(tmp_path / "file" / "checkpoint"))
+    with pytest.raises(CheckpointError, match="cannot be read: Not a directory"):
+        manifests.read(folder)
+    with pytest.raises(CheckpointError, match="cannot be written: Not a directory"):
+        folder.write("a", "b")
+
+
+def test_before_the_first_epoch_only_the_history_and_its_size_are_kept(
+    tmp_path: Path, begun: Manifest
+) -> None:
+    folder = LocalFolder(str(tmp_path))
+    kept = manifests.begun(begun, folder)
+    assert (kept.checkpoint, kept.partitions, kept.steps, kept.sources) == (begun.checkpoint, 2, {}, {})
+    settle(kept, replace(VELOCITY, name="speed"))
+    folder.write("offsets/0", "v1")
+    assert manifests.begun(begun, folder) == begun
 
 
 def test_sources_are_known_by_name(begun: Manifest) -> None:

@@ -10,8 +10,19 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace import Bounded, CheckpointError, F, HeadraceError, Kafka, Pipeline, RunError, Stream, Topic
-from headrace.run import query, reset
+from headrace import (
+    Bounded,
+    CheckpointError,
+    F,
+    HeadraceError,
+    Kafka,
+    Pipeline,
+    RunError,
+    SettingsError,
+    Stream,
+    Topic,
+)
+from headrace.run import query, reset, session
 from headrace.run import settings as all_settings
 from headrace.run.settings import Settings
 from tests.pipeline.shop import START, Sale, batch, per_shop, sale
@@ -136,17 +147,121 @@ def test_a_deleted_checkpoint_is_asked_about_and_reset_answers(shop: Callable[..
     assert here.panes() == batch(rows)
 
 
-def test_renamed_and_swapped_steps_are_refused_before_spark_starts(shop: Callable[..., Shop]) -> None:
+def test_reset_gets_out_of_a_lost_manifest_and_another_size(
+    shop: Callable[..., Shop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = shop()
+    rows = [sale(number, number) for number in range(40)]
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, rows)
+    monkeypatch.setenv("HEADRACE_STATE_PARTITIONS", "3")
+    here.run()
+    monkeypatch.setenv("HEADRACE_STATE_PARTITIONS", "2")
+    (here.folder / here.name / "headrace" / "manifest.json").write_text("{")
+    with pytest.raises(CheckpointError, match="damaged"):
+        here.run()
+    stream = here.source()
+    twice = Pipeline(
+        here.name,
+        all=stream.to(Kafka(f"{here.topic}.all")),
+        again=stream.where(F.col("pieces") > 1).to(Kafka(f"{here.topic}.all")),
+    )
+    done = reset.reset(twice, here.settings, "replace")
+    assert done["deleted"][f"{here.topic}.all"] >= 40
+    reset.reset(here.pipeline(), here.settings, "replace")
+    here.run(until="drained")
+    assert here.panes() == batch(rows)
+
+
+def test_a_reset_that_is_refused_has_removed_nothing(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.create(f"{here.topic}.panes", 2, **{"cleanup.policy": "compact"})
+    here.broker.send(here.topic, [sale(1, 1)])
+    here.run()
+    manifest = here.folder / here.name / "headrace" / "manifest.json"
+    before = manifest.read_text()
+    with pytest.raises(HeadraceError, match="is compacted"):
+        reset.reset(here.pipeline(), here.settings, "replace")
+    assert manifest.read_text() == before
+    here.run()
+
+
+def test_renamed_and_swapped_steps_are_refused_before_spark_starts(
+    shop: Callable[..., Shop], monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = shop()
     here.broker.create(here.topic)
     here.broker.send(here.topic, [sale(1, 1)])
     here.run()
+    monkeypatch.setattr(session, "start", lambda *_, **__: pytest.fail("a session was started"))
     with pytest.raises(CheckpointError, match="'per-shop' is gone and step 'renamed' looks like it"):
-        here.run(here.pipeline("renamed"))
+        query.start(here.pipeline("renamed"), here.settings)
     with pytest.raises(CheckpointError, match="step 'per-shop': its window was") as caught:
-        here.run(here.pipeline(size="20 seconds"))
+        query.start(here.pipeline(size="20 seconds"), here.settings)
     assert "shop.py:" in str(caught.value)
     here.run()
+
+
+def test_a_first_start_that_fails_pins_nothing(
+    shop: Callable[..., Shop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(1, 1)])
+    with monkeypatch.context() as patched:
+        patched.setattr(query, "_start", lambda *_, **__: pytest.fail("the start fails"))
+        with pytest.raises(pytest.fail.Exception):
+            here.run(here.pipeline("mistyped"))
+    here.run(here.pipeline("corrected"))
+
+
+def drained_by_hand(here: Shop) -> Path:
+    """Drain a checkpoint, and take back what is written after the last epoch was logged."""
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(number, number) for number in range(40)])
+    here.run(until="drained")
+    folder = here.folder / here.name
+    manifest = folder / "headrace" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"finished": true', '"finished": false'))
+    return folder
+
+
+def test_a_run_killed_before_it_marked_the_checkpoint_has_finished_it(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    folder = drained_by_hand(here)
+    with pytest.raises(CheckpointError, match="it was drained"):
+        here.run()
+    assert '"finished": true' in (folder / "headrace" / "manifest.json").read_text()
+
+
+def test_a_run_killed_in_the_epoch_that_ends_time_is_finished_by_draining(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    folder = drained_by_hand(here)
+    last = max(int(each.name) for each in (folder / "commits").iterdir() if each.name.isdigit())
+    (folder / "commits" / str(last)).unlink()
+    (folder / "commits" / f".{last}.crc").unlink(missing_ok=True)
+    with pytest.raises(CheckpointError, match="was interrupted") as caught:
+        here.run()
+    assert "--drain" in str(caught.value)
+    here.run(until="drained")
+    assert here.panes() == batch([sale(number, number) for number in range(40)])
+    with pytest.raises(CheckpointError, match="it was drained"):
+        here.run()
+
+
+@pytest.mark.parametrize("master", ["yarn", "spark://host:7077"])
+def test_a_local_checkpoint_is_refused_on_a_cluster(
+    shop: Callable[..., Shop], tmp_path: Path, master: str
+) -> None:
+    here = shop()
+    given = {"spark.master": master, "checkpoint": "mine"}
+    with pytest.raises(SettingsError, match="lies on this machine"):
+        query.precheck(here.pipeline(), all_settings.load(given, tmp_path))
+    query.precheck(here.pipeline(), all_settings.load({**given, "checkpoint": "file:/shared"}, tmp_path))
+    query.precheck(
+        here.pipeline(), all_settings.load({**given, "spark.master": "local-cluster[2,1,1024]"}, tmp_path)
+    )
 
 
 def test_a_compatible_change_goes_on(shop: Callable[..., Shop]) -> None:
@@ -203,5 +318,7 @@ def test_a_failed_run_says_why(shop: Callable[..., Shop]) -> None:
     here = shop(on_error="fail")
     here.broker.create(here.topic, 1)
     here.broker.send(here.topic, [b"{"])
-    with pytest.raises(RunError, match="not JSON"):
+    with pytest.raises(RunError, match="not JSON") as caught:
         here.run()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200

@@ -1,6 +1,9 @@
 """The command ``headrace``: sub-commands are loaded when they are called, errors are told in plain text."""
 
+import os
 import sys
+import tempfile
+import traceback
 from importlib import import_module
 from typing import NoReturn
 
@@ -59,19 +62,35 @@ def exit_code_of(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit code, with every error told on stderr."""
     try:
         result = headrace.main(args=arguments, prog_name="headrace", standalone_mode=False)
-    except HeadraceError as error:
-        click.echo(f"{click.style('error:', fg='red', bold=True)} {error}", err=True)
-        return error.exit_code
     except click.exceptions.Abort:
         # click's name for Ctrl-C: who pressed it knows why.
         return _INTERRUPTED
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
     except BrokenPipeError:
         # The reader (head, less) has seen enough. What is still buffered must not raise at the end.
         sys.stdout = None
         return 0
+    except Exception as error:  # noqa: BLE001 - the last resort: nobody is to read a traceback of ours unasked
+        return _told(error)
     return result if isinstance(result, int) else 0
+
+
+def _told(error: Exception) -> int:
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    known = error if isinstance(error, HeadraceError) else _as_bug(error)
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {known}", err=True)
+    return known.exit_code
+
+
+def _as_bug(bug: Exception) -> HeadraceError:
+    what = f"this is a bug in headrace: {type(bug).__name__}: {(str(bug).splitlines() or [''])[0]}"
+    if os.environ.get("HEADRACE_LOG_LEVEL", "").upper() == "DEBUG":
+        traceback.print_exception(bug)
+        return HeadraceError(what, cure="report it, with what is above")
+    handle, name = tempfile.mkstemp(prefix="headrace-bug-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.writelines(traceback.format_exception(bug))
+    return HeadraceError(what, cure=f"report it, with what is in {name}")

@@ -19,12 +19,14 @@ from headrace.errors import SettingsError
 )
 @click.option("--kafka", "bootstrap", help="host:port of the brokers.")
 @click.option("--checkpoint", help="Folder or Hadoop URI for checkpoints.")
+@click.option("--set", "assigned", metavar="NAME=VALUE", multiple=True, help="Any setting; can be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="What was done, as JSON.")
 def reset(
     file: str,
     outputs: str | None,
     bootstrap: str | None,
     checkpoint: str | None,
+    assigned: tuple[str, ...],
     as_json: bool,  # noqa: FBT001 - click passes flags so
 ) -> None:
     """Forget the state and the position of the pipeline in FILE: it will read from its start again."""
@@ -32,7 +34,7 @@ def reset(
     from headrace.run import reset as resets
 
     pipeline = pipeline_file.load(file)
-    chosen = settings.load({"kafka.bootstrap": bootstrap, "checkpoint": checkpoint})
+    chosen = settings.load({"kafka.bootstrap": bootstrap, "checkpoint": checkpoint}, assigned=assigned)
     if outputs is None:
         for line in resets.meaning(pipeline, None):
             sys.stderr.write(f"{line}\n")
@@ -48,4 +50,5 @@ def reset(
     for line in resets.meaning(pipeline, done["outputs"]):
         sys.stdout.write(f"  {line}\n")
     for topic, records in done["deleted"].items():
-        sys.stdout.write(f"  deleted {records:,} records of {topic}\n")
+        # Offsets: Kafka's marks of transactions are among them, and it does not tell how many.
+        sys.stdout.write(f"  deleted up to {records:,} records of {topic}\n")

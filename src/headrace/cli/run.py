@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headrace.run.query import Running, Until
 
 POLL_SECONDS = 0.2
+INTERRUPTED = 130
 
 
 @click.command()
@@ -31,6 +32,7 @@ POLL_SECONDS = 0.2
 @click.option("--master", help="Any Spark master; local[*] by default.")
 @click.option("--kafka", "bootstrap", help="host:port of the brokers.")
 @click.option("--checkpoint", help="Folder or Hadoop URI for checkpoints.")
+@click.option("--set", "assigned", metavar="NAME=VALUE", multiple=True, help="Any setting; can be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def run(
     file: str,
@@ -39,11 +41,13 @@ def run(
     master: str | None,
     bootstrap: str | None,
     checkpoint: str | None,
+    assigned: tuple[str, ...],
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Run the pipeline in FILE (or FILE:NAME).
 
-    Ctrl-C stops it after the running epoch; a second one stops it at once.
+    Ctrl-C stops it after the running epoch, however long that takes; a second one stops it at once. What
+    can be set is listed in docs/reference/settings.md.
     """
     from headrace.run import pipeline_file, query, settings
 
@@ -53,12 +57,11 @@ def run(
         )
     until: Until = "drained" if drain else "caught up" if until_caught_up else "stopped"
     arguments = {"spark.master": master, "kafka.bootstrap": bootstrap, "checkpoint": checkpoint}
-    chosen = settings.load(arguments)
+    chosen = settings.load(arguments, assigned=assigned)
     pipeline = pipeline_file.load(file)
     query.precheck(pipeline, chosen)
     interrupts = Interrupts()
-    running = query.start(pipeline, chosen, until=until)
-    interrupts.again()
+    running = _start(lambda: query.start(pipeline, chosen, until=until), interrupts)
     tell = Teller(as_json=as_json)
     tell.event(
         {
@@ -72,27 +75,70 @@ def run(
     tell.event({"event": "stopped", "reason": reason})
 
 
+def _start(start: Callable[[], Running], interrupts: Interrupts) -> Running:
+    """Start the pipeline beside this thread, which waits for it or for Ctrl-C.
+
+    A signal must not come between two halves of a conversation with the JVM, and pyspark, which would take
+    it for its own on this thread, answers it with another call.
+    """
+    outcome: list[Running | BaseException] = []
+
+    def attempt() -> None:
+        try:
+            outcome.append(start())
+        except BaseException as failure:  # noqa: BLE001 - raised again on the other side
+            outcome.append(failure)
+
+    starting = threading.Thread(target=attempt, name="headrace-start", daemon=True)
+    starting.start()
+    while starting.is_alive():
+        starting.join(POLL_SECONDS)
+        if interrupts.count:
+            sys.stdout.flush()
+            # Nothing is running yet that would have to be stopped; the JVM leaves when its stdin ends.
+            os._exit(INTERRUPTED)
+    [came] = outcome
+    if isinstance(came, BaseException):
+        raise came
+    return came
+
+
 def _follow(running: Running, interrupts: Interrupts, tell: Teller) -> str:
     while True:
         ended = running.wait(POLL_SECONDS)
         for line in running.progress():
             tell.event(line)
         if ended:
+            for line in running.last_progress():
+                tell.event(line)
             running.finish()
             return running.until
-        if interrupts.count == 1:
-            tell.note("stopping after this epoch; Ctrl-C again stops at once")
-            settling = threading.Thread(target=running.settle, daemon=True)
-            settling.start()
-            while settling.is_alive() and interrupts.count < 2:  # noqa: PLR2004 - the second Ctrl-C
-                settling.join(POLL_SECONDS)
         if interrupts.count:
-            # Spark reports an epoch a moment after its commit.
-            running.wait(POLL_SECONDS)
-            for line in running.progress():
-                tell.event(line)
+            if interrupts.count == 1:
+                _settle(running, interrupts, tell)
+            if interrupts.count == 1:
+                for line in running.last_progress():
+                    tell.event(line)
             running.stop()
             return "interrupted"
+
+
+def _settle(running: Running, interrupts: Interrupts, tell: Teller) -> None:
+    tell.note("stopping after this epoch; Ctrl-C again stops at once")
+    failed: list[Exception] = []
+
+    def attempt() -> None:
+        try:
+            running.settle()
+        except Exception as failure:  # noqa: BLE001 - raised again on the other side
+            failed.append(failure)
+
+    settling = threading.Thread(target=attempt, name="headrace-settle", daemon=True)
+    settling.start()
+    while settling.is_alive() and interrupts.count == 1:
+        settling.join(POLL_SECONDS)
+    if failed:
+        raise failed[0]
 
 
 class Interrupts:
@@ -101,11 +147,6 @@ class Interrupts:
     def __init__(self) -> None:
         """Begin to count SIGINT and SIGTERM."""
         self.count = 0
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._counted)
-
-    def again(self) -> None:
-        """Take the signals back: pyspark has set its own handler when the session started."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._counted)
 

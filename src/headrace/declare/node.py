@@ -333,6 +333,7 @@ class StatefulNode(Node):
     stateful: ClassVar[bool] = True
 
     keys: tuple[str, ...]
+    aggregates: tuple[Aggregate, ...] = ()
 
     @property
     def ports(self) -> tuple[PortName, ...]:
@@ -363,7 +364,6 @@ class WindowAggNode(StatefulNode):
     trigger: Trigger
     lateness: timedelta
     accumulate: Accumulate
-    aggregates: tuple[Aggregate, ...]
     stated: tuple[Expression, Expression] | None = None
     """Start and end of a custom window."""
 

@@ -138,7 +138,7 @@ def _step(layers: Layers, node: Node) -> dict[str, Any]:
         "verb": node.verb,
         "where": node.where,
         "from": [_port(layers, parent) for parent in node.parents],
-        "does": _does(node),
+        "does": does(node),
         "runs": runs,
         "why": why,
         "columns": list(node.columns) if node.columns is not None else None,
@@ -174,7 +174,8 @@ def _python(node: Node) -> str | None:
     return ", ".join(names) or None
 
 
-def _does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
+def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
+    """Return what a step does, in words: its verb and its expressions."""
     if isinstance(node, WhereNode):
         return f"where {node.condition.text()}"
     if isinstance(node, SelectNode):

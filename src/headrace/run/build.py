@@ -17,7 +17,9 @@ from headrace.declare.trigger import moments, trigger_spec
 from headrace.plan import back, between, front
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
+from headrace.plan.lineage import fingerprint
 from headrace.plan.programs import ProgramTypes
+from headrace.plan.weaving import END, START
 from headrace.run import manifest as manifests
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
     steps = []
     for node in layers.programs:
         types = made.programs[node]
+        texts = {each.name: each.text() for each in node.aggregates}
         steps.append(
             manifests.Wanted(
                 name=node.name,
@@ -61,13 +64,33 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
                         if each["input"] is None
                         else types.inputs[each["input"]].dataType.simpleString(),
                         "options": dict(each["options"]),
+                        "text": texts[each["name"]],
                     }
                     for each in types.aggregates
                 },
                 sources=tuple(source.name for source in node.sources),
+                upstream=fingerprint(node),
             )
         )
     return steps
+
+
+def declared(layers: Layers) -> list[manifests.Wanted]:
+    """Return what the declaration alone says of the stateful steps; types are Spark's to say."""
+    return [
+        manifests.Wanted(
+            name=node.name,
+            where=node.where,
+            layer=layers.layer(node),
+            kind=node.verb,
+            window=state_of(node),
+            key=dict.fromkeys(_keys(node)),
+            aggregates={each.name: {"text": each.text()} for each in node.aggregates},
+            sources=tuple(source.name for source in node.sources),
+            upstream=fingerprint(node),
+        )
+        for node in layers.programs
+    ]
 
 
 def build(
@@ -112,6 +135,11 @@ def build(
             stage = between.stage(between.weave(kernel, layers, number + 1, given, made.schemas))
     after = back.build(kernel, layers, given, made.schemas)
     return Built(after.packed, tuple(after.outlets), manifest)
+
+
+def _keys(node: StatefulNode) -> tuple[str, ...]:
+    stated = isinstance(node, WindowAggNode) and node.stated is not None
+    return (*node.keys, START, END) if stated else node.keys
 
 
 def state_of(node: StatefulNode) -> dict[str, Any]:

@@ -6,8 +6,11 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from headrace.errors import CheckpointError, RunError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,17 +45,25 @@ class LocalFolder:
             return (self.path / name).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+        except OSError as problem:
+            raise self._refused("read", problem) from problem
+        except UnicodeDecodeError:
+            # Damaged like any other text that is not what was written; its reader says so.
+            return ""
 
     def write(self, name: str, text: str) -> None:
         """Write a file whole and durably: a reader sees the old text or the new one."""
         target = self.path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        Path(temporary).replace(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            Path(temporary).replace(target)
+        except OSError as problem:
+            raise self._refused("written", problem) from problem
 
     def names(self, name: str = "") -> list[str]:
         """Return the names inside a sub-folder; none when it does not exist."""
@@ -61,8 +72,17 @@ class LocalFolder:
 
     def remove(self) -> None:
         """Delete the folder with all that is in it."""
-        if self.path.exists():
-            shutil.rmtree(self.path)
+        try:
+            if self.path.exists():
+                shutil.rmtree(self.path)
+        except OSError as problem:
+            raise self._refused("removed", problem) from problem
+
+    def _refused(self, what: str, problem: OSError) -> CheckpointError:
+        return CheckpointError(
+            f"the checkpoint in {self.path} cannot be {what}: {problem.strerror}",
+            cure="give another folder (setting checkpoint), or the right to use this one",
+        )
 
 
 class HadoopFolder:
@@ -73,23 +93,37 @@ class HadoopFolder:
         jvm = spark._jvm
         if jvm is None:
             raise RuntimeError("the Spark session has no JVM")
-        self._files = jvm.headrace.storage.Files(uri, spark._jsparkSession)
+        self._files = _asked(lambda: jvm.headrace.storage.Files(uri, spark._jsparkSession))
 
     def read(self, name: str) -> str | None:
         """Return a file's text, or None when there is no such file."""
-        return cast("str | None", self._files.read(name))
+        return cast("str | None", _asked(lambda: self._files.read(name)))
 
     def write(self, name: str, text: str) -> None:
         """Write a file whole: a reader sees the old text or the new one."""
-        self._files.write(name, text)
+        _asked(lambda: self._files.write(name, text))
 
     def names(self, name: str = "") -> list[str]:
         """Return the names inside a sub-folder; none when it does not exist."""
-        return list(self._files.names(name))
+        return cast("list[str]", _asked(lambda: list(self._files.names(name))))
 
     def remove(self) -> None:
         """Delete the folder with all that is in it."""
-        self._files.remove()
+        _asked(self._files.remove)
+
+
+def _asked(call: Callable[[], Any]) -> Any:
+    from headrace.run.failure import GONE, asked
+
+    try:
+        return asked(call)
+    except RunError as failure:
+        if failure.message == GONE:
+            raise
+        raise CheckpointError(
+            f"the checkpoint's file system: {failure.message}",
+            cure=failure.cure or "check the setting checkpoint, and the options of its file system",
+        ) from failure
 
 
 def is_local(uri: str) -> bool:

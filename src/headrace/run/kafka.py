@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from py4j.protocol import Py4JNetworkError
-
 from headrace.declare.node import SourceNode
 from headrace.declare.sink import Kafka
-from headrace.errors import CheckpointError, DeliveryError, RunError, SettingsError
+from headrace.errors import CheckpointError, SettingsError
+from headrace.run.failure import told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,7 +40,19 @@ def bootstrap(settings: Settings) -> str:
 
 def clients(settings: Settings, own: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the options of a Kafka client: settings first, then the topic's or sink's own."""
-    return {"bootstrap.servers": bootstrap(settings), **settings["kafka.options"], **(own or {})}
+    merged = {**settings["kafka.options"], **(own or {})}
+    if "bootstrap.servers" not in merged:
+        merged = {"bootstrap.servers": bootstrap(settings), **merged}
+    return merged
+
+
+def find(layers: Layers, settings: Settings) -> None:
+    """Make sure that somebody says where each topic is, before a JVM is started to ask there."""
+    for own in [
+        *(source.topic.options for source in layers.sources),
+        *(sink.options for sink in sinks(layers)),
+    ]:
+        clients(settings, own)
 
 
 def marker_topic(pipeline: str) -> str:
@@ -177,20 +187,3 @@ def adopt(kernel: Kernel, delivery: Mapping[str, Any]) -> None:
         kernel.jvm.headrace.deliver.Histories.adopt(json.dumps({**delivery, "epoch": 0}))
     except Exception as failure:
         raise told(failure) from failure
-
-
-def told(failure: Exception) -> DeliveryError | RunError:
-    """Make what the kernel threw one sentence, with its cure if it names one."""
-    text = str(failure)
-    found = re.search(r"headrace\.deliver\.DeliveryException: (.*?)(?:; cure: (.*))?$", text, re.MULTILINE)
-    if found:
-        return DeliveryError(found[1], cure=found[2])
-    if isinstance(failure, ConnectionError | Py4JNetworkError):
-        return RunError(
-            "Spark's JVM is gone: it was killed, or ran out of memory",
-            cure="run the pipeline again; it goes on from its checkpoint",
-        )
-    java = getattr(failure, "java_exception", None)
-    while java is not None and java.getCause() is not None:
-        java = java.getCause()
-    return RunError(str(java.toString()) if java is not None else text)

@@ -36,6 +36,7 @@ class StepState:
     key: Mapping[str, Any]
     aggregates: Mapping[str, Mapping[str, Any]]
     sources: tuple[str, ...]
+    upstream: str
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,11 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A stateful step as the pipeline declares it now, with its place in the user's file."""
+    """A stateful step as the pipeline declares it now, with its place in the user's file.
+
+    What only Spark can tell is left out where it has not been asked yet: a key's type is None then, and an
+    aggregate has nothing but its text.
+    """
 
     name: str
     where: str
@@ -77,6 +82,7 @@ class Wanted:
     key: Mapping[str, Any]
     aggregates: Mapping[str, Mapping[str, Any]]
     sources: tuple[str, ...]
+    upstream: str
 
 
 def read(folder: Folder) -> Manifest | None:
@@ -89,12 +95,23 @@ def read(folder: Folder) -> Manifest | None:
                 cure="restore headrace/manifest.json, or start a new history with `headrace reset`",
             )
         return None
-    values = json.loads(text)
-    if values["format"] > FORMAT:
+    try:
+        values = json.loads(text)
+        newer = values["format"]
+        if newer <= FORMAT:
+            return _manifest(values)
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise CheckpointError(
-            f"the checkpoint has format {values['format']}, this version of headrace reads up to {FORMAT}",
-            cure="run it with the newer headrace that wrote it",
-        )
+            f"the manifest of the checkpoint ({FILE}) is damaged, so nobody can say whose state it holds",
+            cure="restore it, or start a new history with `headrace reset`",
+        ) from problem
+    raise CheckpointError(
+        f"the checkpoint has format {newer}, this version of headrace reads up to {FORMAT}",
+        cure="run it with the newer headrace that wrote it",
+    )
+
+
+def _manifest(values: dict[str, Any]) -> Manifest:
     values["sources"] = {name: SourceState(**source) for name, source in values["sources"].items()}
     values["steps"] = {
         name: StepState(**{**step, "sources": tuple(step["sources"])})
@@ -106,6 +123,26 @@ def read(folder: Folder) -> Manifest | None:
 def write(folder: Folder, manifest: Manifest) -> None:
     """Write the manifest whole."""
     folder.write(FILE, manifest.text())
+
+
+def begun(manifest: Manifest, folder: Folder) -> Manifest:
+    """Return what of a manifest holds: before any epoch, no state and no position can be lost."""
+    if manifest.finished or folder.names("offsets") or folder.names("commits"):
+        return manifest
+    return Manifest(manifest.pipeline, manifest.partitions, manifest.checkpoint)
+
+
+def precheck(manifest: Manifest, pipeline: str, sources: Mapping[str, str], steps: Iterable[Wanted]) -> None:
+    """Refuse by name what can be known to be wrong without asking Spark for types."""
+    wanted = {step.name: step for step in steps}
+    _same_pipeline(manifest, pipeline)
+    _steps_still_there(manifest, wanted)
+    _layers_unchanged(manifest, wanted)
+    _sources(manifest, sources)
+    for name, step in wanted.items():
+        if name in manifest.steps:
+            _compatible(step, manifest.steps[name])
+    _nobody_swapped(manifest, wanted)
 
 
 def settle(
@@ -140,7 +177,7 @@ def settle(
                     where=step.where,
                     cure="run it with the headrace that wrote it",
                 )
-            settled[name] = replace(old, sources=step.sources)
+            settled[name] = replace(old, sources=step.sources, upstream=step.upstream)
         else:
             settled[name] = StepState(
                 step.layer,
@@ -153,8 +190,10 @@ def settle(
                 step.key,
                 {name: {**each, "slot": slot} for slot, (name, each) in enumerate(step.aggregates.items())},
                 step.sources,
+                step.upstream,
             )
             next_program += 1
+    _nobody_swapped(manifest, wanted)
     return replace(manifest, sources=known, steps=settled, next_program=next_program, layers=depth)
 
 
@@ -185,7 +224,8 @@ def _steps_still_there(manifest: Manifest, wanted: Mapping[str, Wanted]) -> None
     alike = [
         step
         for step in new
-        if step.window == manifest.steps[gone[0]].window and step.key == manifest.steps[gone[0]].key
+        if dict(step.window) == dict(manifest.steps[gone[0]].window)
+        and set(step.key) == set(manifest.steps[gone[0]].key)
     ]
     if alike:
         raise CheckpointError(
@@ -239,7 +279,9 @@ def _compatible(step: Wanted, old: StepState) -> None:
         raise _changed(step, "kind", old.kind, step.kind)
     if dict(step.window) != dict(old.window):
         raise _changed(step, "window", _brief(old.window), _brief(step.window))
-    if dict(step.key) != dict(old.key):
+    if set(step.key) != set(old.key):
+        raise _changed(step, "key", ", ".join(old.key), ", ".join(step.key))
+    if any(kind is not None and kind != old.key[name] for name, kind in step.key.items()):
         raise _changed(step, "key", _brief(old.key), _brief(step.key))
     for source in old.sources:
         if source not in step.sources:
@@ -251,13 +293,36 @@ def _same_aggregates(step: Wanted, old: StepState) -> None:
     for name, slot in old.aggregates.items():
         new = step.aggregates.get(name)
         if new is None:
-            raise _changed(step, f"aggregate {name!r}", slot["function"], "gone")
-        if {**new, "slot": slot["slot"]} != dict(slot):
+            raise _changed(step, f"aggregate {name!r}", slot["text"], "gone")
+        if new["text"] != slot["text"]:
+            raise _changed(step, f"aggregate {name!r}", slot["text"], new["text"])
+        if any(value != slot[what] for what, value in new.items()):
             raise _changed(step, f"aggregate {name!r}", _brief(slot), _brief(new))
     for name, new in step.aggregates.items():
         if name not in old.aggregates:
             # Windows that are open hold no value for it, and would give a part of one.
-            raise _changed(step, f"aggregate {name!r}", "not there", new["function"])
+            raise _changed(step, f"aggregate {name!r}", "not there", new["text"])
+
+
+def _nobody_swapped(manifest: Manifest, wanted: Mapping[str, Wanted]) -> None:
+    """Refuse a step that computes on what another one did, while that one does so no longer.
+
+    Two steps of one shape fit each other's state; a filter that merely changed is the user's to change.
+    """
+    moved = [
+        step
+        for name, step in wanted.items()
+        if name in manifest.steps and step.upstream != manifest.steps[name].upstream
+    ]
+    for step in moved:
+        for other in moved:
+            if other is not step and step.upstream == manifest.steps[other.name].upstream:
+                raise CheckpointError(
+                    f"step {step.name!r} now computes on what step {other.name!r} did: "
+                    "were their names swapped? Each would go on with the other's state",
+                    where=step.where,
+                    cure="give both their old names, or start a new history: headrace reset FILE",
+                )
 
 
 def _changed(step: Wanted, what: str, was: object, now: object) -> CheckpointError:

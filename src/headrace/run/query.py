@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from headrace.errors import CheckpointError, RunError
+from headrace.errors import CheckpointError, SettingsError
 from headrace.plan.checks import check
 from headrace.plan.layers import Layers
 from headrace.run import folder as folders
 from headrace.run import manifest as manifests
+from headrace.run.failure import asked
+from headrace.run.settings import is_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,40 +46,48 @@ class Running:
 
     def progress(self) -> Iterator[dict[str, Any]]:
         """Yield what was told of the epochs since the last call."""
-        for line in self._progress.drain():
+        for line in asked(lambda: list(self._progress.drain())):
             yield json.loads(line)
+
+    def last_progress(self, seconds: float = 5) -> Iterator[dict[str, Any]]:
+        """Yield what is still to be told, once Spark has reported every epoch that was delivered."""
+        deadline = time.monotonic() + seconds
+        while not asked(self._progress.told) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        yield from self.progress()
 
     def active(self) -> bool:
         """Tell whether the query runs."""
-        return bool(self._java.isActive())
+        return bool(asked(self._java.isActive))
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end; tell whether it has come. A failed query raises."""
-        try:
-            return bool(self._java.awaitTermination(int(seconds * 1000)))
-        except Exception as failure:
-            raise failed(failure) from failure
+        return bool(asked(lambda: self._java.awaitTermination(int(seconds * 1000))))
 
-    def settle(self, seconds: float = 60) -> None:
-        """Take no new rows, and wait until the running epoch is committed."""
-        self._kernel.jvm.headrace.clock.Clock.of(self._query).freeze()
-        deadline = timedelta(seconds=seconds)
-        self._kernel.jvm.headrace.run.Queries.settle(self._java, deadline // timedelta(milliseconds=1))
+    def settle(self) -> None:
+        """Take no new rows, and wait until the running epoch is committed, however long it takes."""
+        asked(lambda: self._kernel.jvm.headrace.clock.Clock.of(self._query).freeze())
+        asked(lambda: self._kernel.jvm.headrace.run.Queries.settle(self._java))
 
     def stop(self) -> None:
         """Stop at once. A running epoch is replayed by the next start."""
-        self._java.stop()
+        asked(self._java.stop)
+        if self.until == "drained" and _drained(self._kernel, self.checkpoint, self._folder) == "done":
+            self._finished()
         self._forget()
 
     def finish(self) -> None:
         """Clean up after a query that ended by itself; a drained checkpoint is marked finished."""
         if self.until == "drained":
-            manifests.write(self._folder, replace(self._manifest, finished=True))
+            self._finished()
         self._forget()
 
+    def _finished(self) -> None:
+        manifests.write(self._folder, replace(self._manifest, finished=True))
+
     def _forget(self) -> None:
-        self._kernel.jvm.headrace.clock.Clock.close(self._query)
-        self._kernel.jvm.headrace.deliver.Producers.close(self.pipeline)
+        asked(lambda: self._kernel.jvm.headrace.clock.Clock.close(self._query))
+        asked(lambda: self._kernel.jvm.headrace.deliver.Producers.close(self.pipeline))
 
 
 def precheck(pipeline: Pipeline, settings: Settings) -> tuple[Layers, manifests.Manifest | None]:
@@ -83,12 +95,61 @@ def precheck(pipeline: Pipeline, settings: Settings) -> tuple[Layers, manifests.
     layers = Layers(pipeline)
     check(layers)
     uri = settings.checkpoint_of(pipeline.name)
+    master = str(settings["spark.master"])
+    if not is_uri(uri) and not master.startswith("local"):
+        raise SettingsError(
+            f"the checkpoint {uri} lies on this machine, and the executors of {master} run on others",
+            cure="set checkpoint to a URI that all of them reach (hdfs:, s3a:, …; file: for a shared disk)",
+        )
     known = None
     if folders.is_local(uri):
-        known = manifests.read(folders.open_folder(uri))
-        if known is not None and known.finished:
-            manifests.refuse_finished(known)
+        known = _known(folders.open_folder(uri))
+        if known is not None:
+            from headrace.run import build
+
+            manifests.precheck(known, pipeline.name, topics_of(layers), build.declared(layers))
     return layers, known
+
+
+def topics_of(layers: Layers) -> dict[str, str]:
+    """Return the topic of each source, by the source's name."""
+    return {source.name: source.topic.name for source in layers.sources}
+
+
+def _known(folder: folders.Folder) -> manifests.Manifest | None:
+    manifest = manifests.read(folder)
+    return manifests.begun(manifest, folder) if manifest else None
+
+
+def _drained(kernel: Kernel, uri: str, folder: folders.Folder) -> Literal["no", "begun", "done"]:
+    """Tell whether the last epoch ends time, and whether it has been committed."""
+    if not _epochs(folder, "offsets") or not asked(lambda: kernel.jvm.headrace.clock.Clock.drained(uri)):
+        return "no"
+    return "done" if _epochs(folder, "commits")[-1:] == _epochs(folder, "offsets")[-1:] else "begun"
+
+
+def _epochs(folder: folders.Folder, log: str) -> list[int]:
+    return sorted(int(name) for name in folder.names(log) if name.isdigit())
+
+
+def _refuse_drained(
+    kernel: Kernel, uri: str, folder: folders.Folder, known: manifests.Manifest, until: Until
+) -> None:
+    """Refuse to feed windows that are closed for good, also when the run that closed them was killed."""
+    if until == "drained":
+        # It may have been killed before its last commit, or before the mark: go on and finish.
+        return
+    drained = _drained(kernel, uri, folder)
+    if drained == "done":
+        finished = replace(known, finished=True)
+        manifests.write(folder, finished)
+        manifests.refuse_finished(finished)
+    if drained == "begun":
+        raise CheckpointError(
+            f"the draining of {known.pipeline!r} was interrupted: its windows are closed for good, "
+            "and their results are not all delivered",
+            cure="finish it: headrace run FILE --drain",
+        )
 
 
 def start(
@@ -105,7 +166,7 @@ def start(
 
     layers, known = precheck(pipeline, settings)
     if spark is None:
-        kafka.bootstrap(settings)
+        kafka.find(layers, settings)
         spark = session.start(
             pipeline.name,
             master=settings["spark.master"],
@@ -115,7 +176,10 @@ def start(
     kernel = Kernel(spark)
     uri = settings.checkpoint_of(pipeline.name)
     folder = folders.open_folder(uri, spark)
-    known = known or manifests.read(folder)
+    known = known or _known(folder)
+    if known is not None:
+        manifests.refuse_finished(known)
+        _refuse_drained(kernel, uri, folder, known, until)
     partitions = (
         known.partitions if known else settings["state.partitions"] or spark.sparkContext.defaultParallelism
     )
@@ -123,18 +187,20 @@ def start(
     kafka.ensure_topics(kernel, layers, settings, partitions)
     query = f"{pipeline.name}-{uuid.uuid4()}"
     indices = source_indices(layers, known)
-    raw = {source: kafka.read(kernel, query, source, settings) for source in layers.sources}
-    made = front.build(kernel, layers, raw, indices)
+    raw = {source: asked(partial(kafka.read, kernel, query, source, settings)) for source in layers.sources}
+    made = asked(lambda: front.build(kernel, layers, raw, indices))
     manifest = manifests.settle(
         known,
         pipeline.name,
-        {source.name: source.topic.name for source in layers.sources},
+        topics_of(layers),
         build.wanted(layers, made),
         partitions=partitions,
         groups=settings["state.groups"],
         codec=build.CODEC,
     )
-    built = build.build(kernel, query, layers, made, manifest, checkpoint=uri, drain=until == "drained")
+    built = asked(
+        lambda: build.build(kernel, query, layers, made, manifest, checkpoint=uri, drain=until == "drained")
+    )
     delivery = delivery_of(layers, built, settings)
     begun = bool(folder.names("commits"))
     if kafka.exactly_once(layers):
@@ -209,8 +275,8 @@ def _start(
     *,
     bounded: bool,
 ) -> Any:
-    try:
-        return kernel.jvm.headrace.run.Queries.start(
+    return asked(
+        lambda: kernel.jvm.headrace.run.Queries.start(
             built.packed._jdf,
             name,
             uri,
@@ -218,12 +284,4 @@ def _start(
             settings["epoch.interval"] // timedelta(milliseconds=1),
             epochs,
         )
-    except Exception as failure:
-        raise failed(failure) from failure
-
-
-def failed(failure: Exception) -> RunError | CheckpointError | Exception:
-    """Say why a query ended, in one line where its cause is known."""
-    from headrace.run import kafka
-
-    return kafka.told(failure)
+    )

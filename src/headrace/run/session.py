@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.errors import SettingsError
+from headrace.errors import SettingsError, SetupError
+from headrace.run import pipeline_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,14 +96,40 @@ def start(
         every["spark.driver.extraJavaOptions"] = (
             f"{java_options} {every.get('spark.driver.extraJavaOptions', '')}".strip()
         )
-    builder = SparkSession.builder.appName(f"headrace {name}").master(master)
+    every = {**every, "spark.master": master, "spark.app.name": f"headrace {name}"}
+    builder = SparkSession.builder
     for option, value in every.items():
         builder = builder.config(option, value)
     _quiet_launch()
     # pyspark logs every refused expression with its whole stack; ours is one sentence at the user's line.
-    PySparkLogger.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
-    session = builder.getOrCreate()
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
+    session = _started(builder, every)
+    pipeline_file.send_by_value()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_LOG_LEVEL", "ERROR"))
+    return session
+
+
+def _started(builder: SparkSession.Builder, options: Mapping[str, str]) -> SparkSession:
+    """Start JVM and session; what either refuses is one sentence."""
+    from pyspark import SparkContext
+
+    from headrace.run import gateway
+    from headrace.run.failure import told
+
+    handler = signal.getsignal(signal.SIGINT)
+    stderr = gateway.launch(options) if SparkContext._gateway is None else None
+    try:
+        session = builder.getOrCreate()
+    except Exception as failure:
+        if stderr is not None:
+            stderr.release(show=False)
+        raise SetupError(f"Spark did not start: {told(failure).message}", cure=gateway.CURE) from failure
+    if stderr is not None:
+        stderr.release(show=True)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        # pyspark answers Ctrl-C with a call to the JVM, which may come in the middle of another.
+        signal.signal(signal.SIGINT, handler)
     return session
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import get_close_matches
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from headrace.declare.duration import duration
-from headrace.errors import SettingsError
+from headrace.errors import DeclarationError, SettingsError
 
 FILE = "headrace.toml"
 
@@ -66,7 +66,18 @@ def _switch(value: object) -> bool:
 def _duration(value: object) -> timedelta:
     if not isinstance(value, str):
         raise ValueError('a duration such as "5 seconds"')  # noqa: TRY004 - one kind of error for the caller
-    return duration(value, what="it")
+    try:
+        return duration(value, what="it")
+    except DeclarationError as problem:
+        # Its message shows the value, and knows no setting.
+        raise ValueError('a duration such as "5 seconds"') from problem
+
+
+def _positive(value: object) -> timedelta:
+    length = _duration(value)
+    if not length:
+        raise ValueError('a duration longer than nothing, such as "5 seconds"')
+    return length
 
 
 def _options(value: object) -> dict[str, str]:
@@ -77,7 +88,18 @@ def _options(value: object) -> dict[str, str]:
             raise ValueError("a JSON object of names and values") from problem
     if not isinstance(value, Mapping):
         raise ValueError("a table of names and values")  # noqa: TRY004
-    return {str(name): _option_text(option) for name, option in value.items()}
+    return dict(_flat(value))
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield names and texts; TOML makes tables of names with dots in them that are not quoted."""
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif value is None or isinstance(value, list):
+            raise ValueError(f"a table of names and single values, which {prefix}{name} is not")
+        else:
+            yield f"{prefix}{name}", _option_text(value)
 
 
 def _option_text(value: object) -> str:
@@ -114,14 +136,14 @@ KNOWN = (
         None,
         "state partitions; without it, Spark's cores; fixed by the checkpoint",
     ),
-    Setting("epoch.target", _duration, timedelta(seconds=2), "how long an epoch with backlog should take"),
+    Setting("epoch.target", _positive, timedelta(seconds=2), "how long an epoch with backlog should take"),
     Setting("epoch.max-rows", _count, 100_000, "rows of the first epoch, per source; adapts to epoch.target"),
     Setting("epoch.fixed-rows", _count, None, "rows per epoch and source that do not adapt"),
     Setting("epoch.interval", _duration, timedelta(0), "least time between the starts of two epochs"),
     Setting("epoch.retain", _count, 100, "epochs kept in the checkpoint"),
     Setting(
         "delivery.transaction-timeout",
-        _duration,
+        _positive,
         timedelta(seconds=60),
         "longest Kafka transaction of one task",
     ),
@@ -142,25 +164,63 @@ class Settings:
     def checkpoint_of(self, pipeline: str) -> str:
         """Return the checkpoint of a pipeline: a URI, or an absolute path for a local folder."""
         root = str(self["checkpoint"])
-        if re.match(r"^[a-z][a-z0-9+.-]*:", root):
+        if is_uri(root):
             return f"{root.rstrip('/')}/{pipeline}"
-        return str((self.folder / root).resolve() / pipeline)
+        return str((self.folder / Path(root).expanduser()).resolve() / pipeline)
 
 
-def load(arguments: Mapping[str, Any] | None = None, folder: Path | None = None) -> Settings:
-    """Read headrace.toml in `folder` (or above it), then the environment, then `arguments`."""
-    file = _find(folder or Path.cwd())
+def load(
+    arguments: Mapping[str, Any] | None = None, folder: Path | None = None, *, assigned: Iterable[str] = ()
+) -> Settings:
+    """Read headrace.toml in `folder` (or above it), then the environment, then the arguments.
+
+    `arguments` are settings by name, None for one that is not given; `assigned` are texts `NAME=VALUE`,
+    where NAME may go on into a table: ``kafka.options.security.protocol=SSL``.
+    """
+    here = (folder or Path.cwd()).absolute()
+    file = _find(here)
     values = {setting.name: setting.default for setting in KNOWN}
     if file is not None:
         for name, value in _from_file(file).items():
-            values[name] = _read(_BY_NAME[name], value, str(file))
+            values[name] = _read(_BY_NAME[name], _expand(value, str(file)), str(file))
     for setting in KNOWN:
         if setting.variable in os.environ:
-            values[setting.name] = _read(setting, os.environ[setting.variable], f"${setting.variable}")
+            value = _read(setting, os.environ[setting.variable], f"${setting.variable}")
+            values[setting.name] = _seen_from(here, setting, value)
     for name, value in (arguments or {}).items():
         if value is not None:
-            values[name] = _read(_BY_NAME[name], value, f"argument for {name}")
-    return Settings(values, file.parent if file else (folder or Path.cwd()))
+            setting = _BY_NAME[name]
+            values[name] = _seen_from(here, setting, _read(setting, value, f"argument for {name}"))
+    for text in assigned:
+        _assign(values, text, here)
+    return Settings(values, file.parent if file else here)
+
+
+def _assign(values: dict[str, Any], text: str, here: Path) -> None:
+    name, is_one, value = text.partition("=")
+    where = f"--set {name}"
+    if not is_one:
+        # What stands there may be a secret without its name.
+        raise SettingsError("--set takes NAME=VALUE", cure="for example --set epoch.target='5 seconds'")
+    for table in (setting.name for setting in KNOWN if setting.read is _options):
+        if name.startswith(f"{table}."):
+            values[table] = {**values[table], name.removeprefix(f"{table}."): value}
+            return
+    if name not in _BY_NAME:
+        raise _unknown(name, where)
+    values[name] = _seen_from(here, _BY_NAME[name], _read(_BY_NAME[name], value, where))
+
+
+def _seen_from(folder: Path, setting: Setting, value: Any) -> Any:
+    """Have a path that was not read from the file go by the working directory, as a shell's user means it."""
+    if setting.name != "checkpoint" or is_uri(value):
+        return value
+    return str(folder / Path(value).expanduser())
+
+
+def is_uri(place: str) -> bool:
+    """Tell whether a place is given with its scheme (hdfs:, s3a:, file:)."""
+    return re.match(r"^[a-z][a-z0-9+.-]*:", place) is not None
 
 
 def _find(folder: Path) -> Path | None:
@@ -173,6 +233,10 @@ def _find(folder: Path) -> Path | None:
 def _from_file(file: Path) -> dict[str, Any]:
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as problem:
+        raise SettingsError(f"{FILE} is not UTF-8", where=str(file), cure="save it as UTF-8") from problem
+    except OSError as problem:
+        raise SettingsError(f"{FILE} cannot be read: {problem.strerror}", where=str(file)) from problem
     except tomllib.TOMLDecodeError as problem:
         raise SettingsError(f"{FILE} is not valid TOML: {problem}", where=str(file)) from problem
     found: dict[str, Any] = {}
@@ -183,20 +247,22 @@ def _from_file(file: Path) -> dict[str, Any]:
             found[name] = value
     for name in found:
         if name not in _BY_NAME:
-            near = get_close_matches(name, _BY_NAME, 1)
-            hint = f"did you mean {near[0]!r}?" if near else "docs/reference/settings.md lists all that exist"
-            raise SettingsError(f"there is no setting {name!r}", where=str(file), cure=hint)
+            raise _unknown(name, str(file))
     return found
+
+
+def _unknown(name: str, where: str) -> SettingsError:
+    near = get_close_matches(name, _BY_NAME, 1)
+    hint = f"did you mean {near[0]!r}?" if near else "docs/reference/settings.md lists all that exist"
+    return SettingsError(f"there is no setting {name!r}", where=where, cure=hint)
 
 
 def _read(setting: Setting, value: object, where: str) -> Any:
     try:
-        return setting.read(_expand(value, where))
+        return setting.read(value)
     except ValueError as problem:
         # The value is not shown: it may be a secret.
-        raise SettingsError(
-            f"{setting.name} has a value that cannot be used: {problem}", where=where
-        ) from problem
+        raise SettingsError(f"{setting.name} must be {problem}", where=where) from problem
 
 
 def _expand(value: object, where: str) -> object:

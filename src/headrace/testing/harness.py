@@ -17,9 +17,10 @@ from headrace.plan import front
 from headrace.plan.checks import check
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
-from headrace.run import build, kafka
+from headrace.run import build
 from headrace.run import folder as folders
 from headrace.run import manifest as manifests
+from headrace.run.failure import told
 from headrace.run.query import source_indices
 from headrace.testing.values import decode, encode
 
@@ -182,7 +183,7 @@ class Harness:
         try:
             self.query.processAllAvailable()
         except Exception as failure:
-            raise kafka.told(failure) from failure
+            raise told(failure) from failure
 
     def rows(self, delivery: str) -> list[dict[str, Any]]:
         """Return all rows that a delivery has had so far."""

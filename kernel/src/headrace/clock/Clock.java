@@ -45,7 +45,7 @@ public final class Clock {
     this.draining = spec.drain();
     SparkSession session = SparkSession.active();
     this.spark = session.sparkContext();
-    this.log = new ClockLog(spec.checkpoint(), session.sessionState().newHadoopConf());
+    this.log = log(spec.checkpoint(), session);
     for (ClockSpec.Source source : spec.sources()) {
       policies.put(source.name(), source.policy());
     }
@@ -76,11 +76,15 @@ public final class Clock {
 
   /** Whether a checkpoint was drained: its last logged W is the end of time, so it can take no more events. */
   public static boolean drained(String checkpoint) {
-    ClockOffset last =
-        new ClockLog(checkpoint, SparkSession.active().sessionState().newHadoopConf()).lastLogged();
+    ClockOffset last = log(checkpoint, SparkSession.active()).lastLogged();
     return last != null
         && !last.watermarks.isEmpty()
         && last.watermarks.values().stream().allMatch(w -> w == EpochWatermarks.END);
+  }
+
+  private static ClockLog log(String checkpoint, SparkSession session) {
+    return new ClockLog(
+        checkpoint, session.sessionState().newHadoopConf(), session.sessionState().conf().minBatchesToRetain());
   }
 
   /** Where the tasks of this query leave the event times they saw. */

@@ -24,15 +24,17 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
  * process that dies right after the commit comes back knowing them, with no new data needed.
  */
 final class ClockLog {
-  private static final int KEPT = 100;
-
   private final Path offsets;
   private final Path commits;
   private final Path own;
   private final CheckpointFileManager files;
+  private final int kept;
   private NavigableSet<Long> written = new TreeSet<>();
 
-  ClockLog(String checkpoint, Configuration hadoop) {
+  /** A log that keeps files of so many epochs: as many as Spark keeps of its own. */
+  ClockLog(String checkpoint, Configuration hadoop, int kept) {
+    // The epoch that runs is not committed: the one before it is what a restart begins with.
+    this.kept = Math.max(2, kept);
     Path root = new Path(checkpoint);
     offsets = new Path(root, "offsets");
     commits = new Path(root, "commits");
@@ -97,7 +99,7 @@ final class ClockLog {
         throw failure;
       }
       written.add(epoch);
-      while (written.size() > KEPT) {
+      while (written.size() > kept) {
         files.delete(new Path(own, written.pollFirst() + ".json"));
       }
     } catch (IOException failure) {

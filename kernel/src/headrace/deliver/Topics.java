@@ -109,7 +109,24 @@ public final class Topics implements AutoCloseable {
     }
   }
 
-  /** Deletes all records of a topic, as a history that is to be replaced needs; returns how many offsets went. */
+  /** Refuses a topic that {@link #truncate} could not empty, before anything is removed for it. */
+  public void checkEmptied(String topic) {
+    String policy = cleanupPolicy(topic);
+    if (policy != null && !policy.contains("delete")) {
+      throw compacted(topic, null);
+    }
+  }
+
+  private static DeliveryException compacted(String topic, Throwable cause) {
+    return new DeliveryException("topic " + topic + " is compacted, and Kafka empties no such topic",
+        "append to it; or delete and create it", cause);
+  }
+
+  /**
+   * Deletes all records of a topic, as a history that is to be replaced needs.
+   *
+   * @return how many offsets went: the records, and what Kafka writes of transactions between them
+   */
   public long truncate(String topic) {
     Set<TopicPartition> all = new java.util.HashSet<>();
     describe(topic).partitions().forEach(each -> all.add(new TopicPartition(topic, each.partition())));
@@ -123,8 +140,7 @@ public final class Topics implements AutoCloseable {
     try {
       get("topic " + topic, admin.deleteRecords(wanted).all());
     } catch (PolicyViolationException compacted) {
-      throw new DeliveryException("topic " + topic + " is compacted, and Kafka empties no such topic",
-          "append to it; or delete and create it", compacted);
+      throw compacted(topic, compacted);
     }
     return wanted.entrySet().stream()
         .mapToLong(each -> each.getValue().beforeOffset() - before.get(each.getKey())).sum();

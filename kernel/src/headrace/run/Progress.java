@@ -40,6 +40,11 @@ public final class Progress extends StreamingQueryListener {
     counted.put(epoch, counts);
   }
 
+  /** Whether Spark has reported every epoch that was delivered. */
+  public boolean told() {
+    return counted.isEmpty();
+  }
+
   /** Takes the lines that have come since the last call. */
   public List<String> drain() {
     List<String> taken = new ArrayList<>();

@@ -34,12 +34,11 @@ public final class Queries {
         .start();
   }
 
-  /** Waits until the running epoch of a frozen query is committed, for so long at most. */
-  public static void settle(StreamingQuery query, long millis) throws InterruptedException {
-    long deadline = System.nanoTime() + millis * 1_000_000L;
+  /** Waits until the running epoch of a frozen query is committed, as long as it runs. */
+  public static void settle(StreamingQuery query) throws InterruptedException {
     int quiet = 0;
     // A frozen query has no epochs to come: three looks that find no data to work on are the end of the last.
-    while (query.isActive() && quiet < 3 && System.nanoTime() < deadline) {
+    while (query.isActive() && quiet < 3) {
       quiet = query.status().isDataAvailable() ? 0 : quiet + 1;
       Thread.sleep(20);
     }
