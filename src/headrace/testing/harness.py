@@ -151,11 +151,12 @@ class Harness:
         return self
 
     def drain(self) -> dict[str, list[dict[str, Any]]]:
-        """Close all windows and return what came of it."""
-        self.run()
+        """Process what was fed, close all windows, and return what came of both."""
+        before = self.run()
         for source in self._layers.sources:
             self._clock.advance(source.name, END)
-        return self.run()
+        after = self.run()
+        return {label: [*before[label], *after[label]] for label in after}
 
     def run(self) -> dict[str, list[dict[str, Any]]]:
         """Process what was fed; return the new rows of every delivery."""
