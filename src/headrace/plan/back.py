@@ -11,6 +11,8 @@ from pyspark.sql.types import BinaryType, StructType
 
 from headrace.declare.node import Node, Port, SourceNode, WindowAggNode
 from headrace.declare.sink import Delivery
+from headrace.errors import PlanError
+from headrace.plan import repeatable
 from headrace.plan.front import REJECTED
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
@@ -56,26 +58,36 @@ def build(kernel: Kernel, layers: Layers, out: DataFrame, schemas: Mapping[Port,
     # Whatever the shuffle did, rows of one task leave in one order: panes by the end of
     # their window, rows that passed through by their position; bytes decide ties.
     ordered = out.sortWithinPartitions("time", "source", "partition", "offset", "port", "payload")
-    weaver = _Weaver(kernel, layers, Frame(kernel, ordered))
+    weaver = _Weaver(kernel, layers, Frame(kernel, ordered, repeatable.promises(layers)))
     _ports(weaver, schemas)
     names = layers.pipeline.step_names
     deliveries = dict(layers.pipeline.deliveries)
-    of_rejected = {label for label, each in deliveries.items() if _rejected(each.port)}
+    labels = rejected_last(layers)
     nodes = layers.back
     last = [node for node in nodes if any(_rejected(parent) for parent in node.parents)]
     for node in nodes:
         if node not in last:
             _step(weaver, node, names[node])
-    for label, delivery in deliveries.items():
-        if label not in of_rejected:
-            _deliver(weaver, label, delivery)
+    for label in labels:
+        if not _rejected(deliveries[label].port):
+            _deliver(weaver, label, deliveries[label])
     for node in last:
         _step(weaver, node, names[node])
-    for label in of_rejected:
-        _deliver(weaver, label, deliveries[label])
+    for label in labels:
+        if _rejected(deliveries[label].port):
+            _deliver(weaver, label, deliveries[label])
     _count(weaver)
     packed = weaver.frame.frame.select(kernel.pack(F.struct(*weaver.columns)).alias("packed"))
     return Back(packed, weaver.outlets)
+
+
+def rejected_last(layers: Layers) -> list[str]:
+    """Return the deliveries in the order of their outlets: those of rejected rows hear of all others' failures.
+
+    Every run must number the outlets alike.
+    """
+    deliveries = layers.pipeline.deliveries
+    return sorted(deliveries, key=lambda label: _rejected(deliveries[label].port))
 
 
 def _ports(weaver: _Weaver, schemas: Mapping[Port, StructType]) -> None:
@@ -91,6 +103,8 @@ def _step(weaver: _Weaver, node: Node, name: str) -> None:
     for parent in node.parents:
         for rows in list(weaver.rows[parent]):
             stepped, rejections = weaver.frame.step(node, rows, name, like)
+            if rejections and _rejected(parent):
+                raise _fails_on_rejected(node, name)
             made.append(stepped)
             for rejection in rejections:
                 _reject(weaver, node, rejection)
@@ -136,6 +150,8 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     if not expressions:
         return F.lit(None).cast("binary"), alive
     analysed = weaver.frame.analyse(rows, expressions, delivery.where)
+    if analysed.chance is not None and delivery.sink.guarantee == "exactly-once":
+        raise repeatable.refused(analysed.chance, label, delivery.where)
     columns = analysed.over(F.col(rows.struct))
     if len(columns) == 1:
         kind = analysed.schema[0].dataType
@@ -149,8 +165,10 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     )
     if rejection is None:
         return key, alive
-    if not _rejected(delivery.port):
-        _reject(weaver, delivery.port.node, rejection)
+    if _rejected(delivery.port):
+        # There is nowhere left to send the row to: it goes without a key.
+        return made, alive
+    _reject(weaver, delivery.port.node, rejection)
     return made, computed
 
 
@@ -175,6 +193,16 @@ def _counter(weaver: _Weaver, counts: Column, counted: tuple[str, str]) -> None:
 
 def _json(struct: Column) -> Column:
     return F.to_json(struct, JSON).cast("binary")
+
+
+def _fails_on_rejected(node: Node, name: str) -> PlanError:
+    return PlanError(
+        f"step {name} computes something that may fail, on rejected rows: a row that it rejects again has "
+        "nowhere to go",
+        where=node.where,
+        cure="compute what gives null instead: .try_cast(...) for .cast(...), F.try_add, F.try_divide, "
+        "F.try_element_at, F.try_to_timestamp and the like; or deliver the rows as they are",
+    )
 
 
 def _rejected(port: Port) -> bool:
