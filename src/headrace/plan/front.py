@@ -23,6 +23,7 @@ from headrace.declare.duration import microseconds
 from headrace.declare.expr import column
 from headrace.declare.node import LATE_BY, PANE, PANE_INDEX, WINDOW, Node, Port, SourceNode, WindowAggNode
 from headrace.errors import PlanError
+from headrace.plan import repeatable
 from headrace.plan.columns import to_column
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
@@ -122,7 +123,7 @@ def _decode(weaver: _Weaver, source: SourceNode, raw: DataFrame) -> None:
             for name in ("topic", "partition", "offset", "timestamp", "key", "value")
         )
     )
-    frame = Frame(weaver.kernel, kept)
+    frame = Frame(weaver.kernel, kept, repeatable.promises(weaver.layers))
     frame.add(__decoded=weaver.kernel.decode_json(F.col("__value"), schema, **specification))
     frame.add(__undecoded=F.col("__decoded")["error"])
     rows = frame.rows(F.col("__decoded")["value"], F.col("__undecoded").isNull(), schema)
@@ -176,7 +177,7 @@ def _program(weaver: _Weaver, node: WindowAggNode) -> None:
             if aggregate.input is not None
         ]
         keys = frame.analyse(rows, [(name, column(f"`{name}`")) for name in node.keys], node.where)
-        taken = frame.analyse(rows, inputs, node.where) if inputs else None
+        taken = frame.analyse_step(rows, inputs, node) if inputs else None
         types = _types(weaver.kernel, node, rows.schema, keys.schema, taken.schema if taken else StructType())
         known = weaver.programs.setdefault(node, types)
         if known.output.simpleString() != types.output.simpleString():

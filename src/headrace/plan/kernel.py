@@ -11,7 +11,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-from headrace.errors import PlanError, SetupError
+from headrace.errors import HeadraceError, PlanError, SetupError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +24,8 @@ class Analysed:
     schema: StructType
     _projection: Any
     _failing: tuple[bool, ...]
+    chance: str | None = None
+    """The function in it that a replay would give another value; Python functions are taken at their word."""
 
     def over(self, row: Column) -> list[Column]:
         """Return the columns, read from the struct `row`."""
@@ -81,15 +83,23 @@ class Kernel:
         except Exception as refused:
             raise refusal(refused, where) from refused
         failing = tuple(bool(projection.mayFail(each)) for each in range(len(columns)))
-        return Analysed(_schema(projection.schemaJson()), projection, failing)
+        return Analysed(_schema(projection.schemaJson()), projection, failing, projection.chance())
 
     def transform(self, schema: StructType, function: Any, where: str) -> tuple[Analysed, Any]:
         """Take apart what a user's function makes of an empty frame; second is its condition or None."""
         empty = self.empty(schema)
         try:
             made = function(empty)
+        except HeadraceError:
+            raise
         except PySparkException as refused:
             raise refusal(refused, where) from refused
+        except Exception as raised:
+            raise PlanError(
+                f"the function given to transform raised {type(raised).__name__}: {raised}",
+                where=where,
+                cure="it is called once, while planning, with a frame without rows: correct it",
+            ) from raised
         if not isinstance(made, DataFrame):
             raise PlanError(
                 f"the function given to transform returned {type(made).__name__}, not a DataFrame",
@@ -104,7 +114,7 @@ class Kernel:
             raise refusal(refused, where) from refused
         names = list(taken.names())
         failing = tuple(bool(taken.mayFail(each)) for each in range(len(names)))
-        return Analysed(_schema(taken.schemaJson()), taken, failing), taken
+        return Analysed(_schema(taken.schemaJson()), taken, failing, taken.chance()), taken
 
     def empty(self, schema: StructType) -> DataFrame:
         """Return a frame without rows."""

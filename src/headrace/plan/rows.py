@@ -7,8 +7,8 @@ whether the row is still alive in it. A failing expression makes the row a rejec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -24,6 +24,7 @@ from headrace.declare.node import (
     WithColumnsNode,
 )
 from headrace.errors import PlanError
+from headrace.plan import repeatable
 from headrace.plan.columns import to_column
 from headrace.plan.kernel import Analysed, Kernel
 
@@ -48,10 +49,14 @@ class Rejection:
 
 @dataclass
 class Frame:
-    """A wide frame that grows by two columns a step."""
+    """A wide frame that grows by two columns a step.
+
+    `promises` are the steps that a replay must compute again as they were, see `repeatable.promises`.
+    """
 
     kernel: Kernel
     frame: DataFrame
+    promises: Mapping[Node, str] = field(default_factory=dict)
     taken: int = 0
 
     def add(self, **columns: Column) -> None:
@@ -71,8 +76,18 @@ class Frame:
 
     def analyse(self, rows: Rows, expressions: Sequence[tuple[str, Expression]], where: str) -> Analysed:
         """Let Spark look at named expressions over rows."""
-        columns = [to_column(expression, rows.schema.names).alias(name) for name, expression in expressions]
+        columns = [to_column(expression, rows.schema.names, where).alias(name) for name, expression in expressions]
         return self.kernel.analyse(rows.schema, columns, where)
+
+    def analyse_step(self, rows: Rows, expressions: Sequence[tuple[str, Expression]], node: Node) -> Analysed:
+        """Let Spark look at the expressions of a step, which a replay may have to repeat."""
+        analysed = self.analyse(rows, expressions, node.where)
+        self._check_repeatable(node, analysed)
+        return analysed
+
+    def _check_repeatable(self, node: Node, analysed: Analysed) -> None:
+        if analysed.chance is not None and node in self.promises:
+            raise repeatable.refused(analysed.chance, self.promises[node], node.where)
 
     def guarded(
         self, rows: Rows, value: Column, *, may_fail: bool, step: str
@@ -95,7 +110,7 @@ class Frame:
             return self._where(node, rows, name)
         if isinstance(node, SelectNode):
             chosen = [(each.name, each.expression) for each in node.projections]
-            return self._project(rows, self.analyse(rows, chosen, node.where), name)
+            return self._project(rows, self.analyse_step(rows, chosen, node), name)
         if isinstance(node, WithColumnsNode):
             return self._with_columns(node, rows, name)
         if isinstance(node, TransformNode):
@@ -105,7 +120,7 @@ class Frame:
         raise TypeError(f"{node.verb} is not a stateless step")
 
     def _where(self, node: WhereNode, rows: Rows, name: str) -> tuple[Rows, list[Rejection]]:
-        analysed = self.analyse(rows, [("condition", node.condition)], node.where)
+        analysed = self.analyse_step(rows, [("condition", node.condition)], node)
         kind = analysed.schema[0].dataType
         if not isinstance(kind, BooleanType):
             raise PlanError(
@@ -141,10 +156,11 @@ class Frame:
 
         new = {each.name: each.expression for each in node.projections}
         old = [(field.name, new.pop(field.name, column(f"`{field.name}`"))) for field in rows.schema]
-        return self._project(rows, self.analyse(rows, [*old, *new.items()], node.where), name)
+        return self._project(rows, self.analyse_step(rows, [*old, *new.items()], node), name)
 
     def _transform(self, node: TransformNode, rows: Rows, name: str) -> tuple[Rows, list[Rejection]]:
         analysed, taken = self.kernel.transform(rows.schema, node.function, node.where)
+        self._check_repeatable(node, analysed)
         if node.declared is not None and list(node.declared) != analysed.schema.names:
             raise PlanError(
                 f"the function given to transform makes the columns {', '.join(analysed.schema.names)}, "

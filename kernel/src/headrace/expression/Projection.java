@@ -68,6 +68,17 @@ public final class Projection {
         : Expressions.column(over(condition, Expressions.expression(struct)));
   }
 
+  /** The first function here that a replay would give another value, null if there is none. */
+  public String chance() {
+    for (Expression output : outputs) {
+      String found = Chance.of(output);
+      if (found != null) {
+        return found;
+      }
+    }
+    return condition == null ? null : Chance.of(condition);
+  }
+
   public boolean conditionMayFail() {
     return condition != null && Risk.of(condition);
   }
