@@ -83,12 +83,14 @@ class Stream:
         A column called "name" is selected as ``F.col(...).alias("name")``, since ``name=`` names the step.
         """
         where = caller()
+        self._check_step_name(name, where)
         made = projections(columns, named, self.port, where)
         return Stream(Port(SelectNode(projections=made, **self._step("select", name, where))))
 
     def with_columns(self, *, name: str | None = None, **named: ColumnOrName) -> "Stream":
         """Add columns, or replace those of the same name; all expressions see the columns before."""
         where = caller()
+        self._check_step_name(name, where)
         made = projections((), named, self.port, where)
         return Stream(Port(WithColumnsNode(projections=made, **self._step("with_columns", name, where))))
 
@@ -157,6 +159,15 @@ class Stream:
         for key in sink.key_expressions():
             check_columns(key, self.port, where)
         return Delivery(self.port, sink, where)
+
+    def _check_step_name(self, name: str | None, where: str) -> None:
+        if name in (self.port.columns or ()):
+            raise DeclarationError(
+                f'name="{name}" names the step, and "{name}" is a column of {self.port.text()}',
+                where=where,
+                cure=f'for a column called "name" write .select(..., F.col("{name}").alias("name")); '
+                "else give the step another name",
+            )
 
     def _step(self, verb: str, name: str | None, where: str) -> dict[str, Any]:
         parents = (self.port,)
