@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.declare.aggregate import Aggregate, aggregate
+from headrace.declare.event_time import check_event_time
 from headrace.declare.expr import column
 from headrace.declare.naming import matches
-from headrace.declare.node import PANE, PANE_INDEX, WINDOW, Port, WindowAggNode, type_of
+from headrace.declare.node import LATE_BY, PANE, PANE_INDEX, WINDOW, Port, WindowAggNode, type_of
 from headrace.declare.projection import ColumnOrName, check_columns, check_expression
 from headrace.declare.recorded import captured
 from headrace.declare.window import Tumbling
@@ -47,6 +48,8 @@ class Keyed:
                 cure='write .window("velocity", Tumbling("1 minute")); other windows follow later',
             )
         _check_time(self.port, where)
+        check_event_time(self.port, where)
+        _check_late(self.port, where)
         return Windowed(self, name, window, where)
 
 
@@ -139,13 +142,13 @@ def keyed(port: Port, columns: tuple[Any, ...], where: str) -> Keyed:
                 where=where,
                 cure=f'take a part of it: .with_columns(k=F.col("{name}")["..."]).key_by("k")',
             )
-        if name in fixed and port.node.verb != "window":
+        if name.lower() in fixed and port.node.verb != "window":
             raise DeclarationError(
                 f'the key "{name}" has the name of a column that every pane has',
                 where=where,
                 cure=f'rename it: .with_columns({name}_key=F.col("{name}")).key_by("{name}_key")',
             )
-    if len(set(columns)) < len(columns):
+    if len({name.lower() for name in columns}) < len(columns):
         raise DeclarationError("key_by names a column twice", where=where, cure="name it once")
     if not port.has_event_time:
         raise _no_time(port, where)
@@ -174,6 +177,17 @@ def _no_time(port: Port, where: str) -> DeclarationError:
         cure=f'name the field at {source.topic.where}: Topic("{source.topic.name}", '
         f'{source.topic.schema.name}, time="...")',
     )
+
+
+def _check_late(port: Port, where: str) -> None:
+    """Refuse a column by the name of the one that late rows get; Spark does not tell upper from lower case."""
+    taken = next((name for name in port.columns or () if name.lower() == LATE_BY.name), None)
+    if taken is not None:
+        raise DeclarationError(
+            f'the column "{taken}" has the name of one that late rows get',
+            where=where,
+            cure=f'rename it before the window: .select(..., F.col("{taken}").alias("late_by_before"))',
+        )
 
 
 def _check_type(made: Aggregate, port: Port, where: str) -> None:

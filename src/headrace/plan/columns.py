@@ -59,9 +59,7 @@ def to_column(
     return column
 
 
-def _check_columns(
-    expression: Expression, frame_columns: Sequence[str] | None, where: str | None
-) -> None:
+def _check_columns(expression: Expression, frame_columns: Sequence[str] | None, where: str | None) -> None:
     references = expression.references()
     if frame_columns is None or references is None:
         return

@@ -76,7 +76,9 @@ class Frame:
 
     def analyse(self, rows: Rows, expressions: Sequence[tuple[str, Expression]], where: str) -> Analysed:
         """Let Spark look at named expressions over rows."""
-        columns = [to_column(expression, rows.schema.names, where).alias(name) for name, expression in expressions]
+        columns = [
+            to_column(expression, rows.schema.names, where).alias(name) for name, expression in expressions
+        ]
         return self.kernel.analyse(rows.schema, columns, where)
 
     def analyse_step(self, rows: Rows, expressions: Sequence[tuple[str, Expression]], node: Node) -> Analysed:
