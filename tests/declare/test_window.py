@@ -174,7 +174,7 @@ def test_arguments_that_an_aggregate_does_not_take(attempt, message, cure):
 def test_windows_by_a_time_column_that_was_replaced(replaced):
     text = refusal(lambda: replaced().key_by("id").window("w", Tumbling("1 minute")))
     assert '"at" is the event time of sensors, and is replaced at ' in text
-    assert 'Topic("sensors", time="...")' in text
+    assert 'Topic("sensors", Sensor, time="...")' in text
 
 
 def test_the_time_column_may_be_dropped_kept_and_renamed():

@@ -1,28 +1,39 @@
 """Event time on its way to a window: the field that the topic names, as it was read."""
 
+from typing import TypeVar
+
 from headrace.declare.expr import Call, Expression, Method
-from headrace.declare.node import Node, Port, Projection, SelectNode, WithColumnsNode
-from headrace.errors import DeclarationError
+from headrace.declare.node import Node, Port, Projection, SelectNode, SourceNode, WithColumnsNode
+from headrace.errors import DeclarationError, HeadraceError
+
+_Error = TypeVar("_Error", bound=HeadraceError)
 
 
 def check_event_time(port: Port, where: str) -> None:
     """Refuse a window after a step that makes something else of the column of the event time.
 
     Windows and the watermark go by the field as it was read, whatever is made of the column on the way: two
-    times by one name would not be told apart by anybody who reads the pipeline.
+    times by one name would not be told apart by anybody who reads the pipeline. What a transform does is only
+    known to the plan, which refuses the same.
     """
     for node in port.node.walk():
         for projection in _projections(node):
             for source in node.sources:
                 time = source.topic.time
                 if time and projection.name.lower() == time.lower() and not _is(projection.expression, time):
-                    raise DeclarationError(
-                        f'"{time}" is the event time of {source.name}, and is replaced at {node.where}: '
-                        "windows would go by the field as it was read all the same",
-                        where=where,
-                        cure=f"give the new column another name; for windows by another time, name its field "
-                        f'at {source.topic.where}: Topic("{source.topic.name}", time="...")',
-                    )
+                    raise time_replaced(source, node.where, where, DeclarationError)
+
+
+def time_replaced(source: SourceNode, replaced: str, where: str, kind: type[_Error]) -> _Error:
+    """Return the error about a time column that a step at `replaced` made something else of."""
+    topic = source.topic
+    return kind(
+        f'"{topic.time}" is the event time of {source.name}, and is replaced at {replaced}: '
+        "windows would go by the field as it was read all the same",
+        where=where,
+        cure="give the new column another name; for windows by another time, name its field "
+        f'at {topic.where}: Topic("{topic.name}", {topic.schema.name}, time="...")',
+    )
 
 
 def _projections(node: Node) -> tuple[Projection, ...]:

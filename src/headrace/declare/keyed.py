@@ -180,7 +180,7 @@ def _no_time(port: Port, where: str) -> DeclarationError:
 
 
 def _check_late(port: Port, where: str) -> None:
-    """Refuse a column by the name of the one that late rows get; Spark does not tell upper from lower case."""
+    """Refuse a column by the name of the one that late rows get, in any case: to Spark they are one."""
     taken = next((name for name in port.columns or () if name.lower() == LATE_BY.name), None)
     if taken is not None:
         raise DeclarationError(
