@@ -58,7 +58,8 @@ def test_outlets_have_one_order_whatever_the_hash_seed() -> None:
         "from headrace.plan.back import rejected_last\n"
         "from tests.pipeline.shop import sales\n"
         "s = sales()\n"
-        "p = Pipeline('p', **{f'r{n}': s.rejected.to(Kafka(f'r{n}')) for n in range(9)}, a=s.to(Kafka('a')))\n"
+        "r = {f'r{n}': s.rejected.to(Kafka(f'r{n}')) for n in range(9)}\n"
+        "p = Pipeline('p', **r, a=s.to(Kafka('a')))\n"
         "print(*rejected_last(Layers(p)))\n"
     )
     orders = {ordered(program, seed) for seed in ("1", "2")}

@@ -19,8 +19,8 @@ else:
     ColumnOrName = object
 
 _MANY_ROWS = (
-    "a step makes one row of one row: keep the array as a column, and work on it with F.transform, F.filter or "
-    "F.aggregate; or write one message per element into the topic"
+    "a step makes one row of one row: keep the array as a column, and work on it with F.transform, F.filter "
+    "or F.aggregate; or write one message per element into the topic"
 )
 
 

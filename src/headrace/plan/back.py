@@ -82,7 +82,7 @@ def build(kernel: Kernel, layers: Layers, out: DataFrame, schemas: Mapping[Port,
 
 
 def rejected_last(layers: Layers) -> list[str]:
-    """Return the deliveries in the order of their outlets: those of rejected rows hear of all others' failures.
+    """Return the deliveries in the order of their outlets: all other steps may still reject a row.
 
     Every run must number the outlets alike.
     """

@@ -20,6 +20,7 @@ from pyspark.sql.types import (
 )
 
 from headrace.declare.duration import microseconds
+from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
 from headrace.declare.node import LATE_BY, PANE, PANE_INDEX, WINDOW, Node, Port, SourceNode, WindowAggNode
 from headrace.errors import PlanError
@@ -171,6 +172,7 @@ def _program(weaver: _Weaver, node: WindowAggNode) -> None:
     [parent] = node.parents
     for source, rows in weaver.rows[parent]:
         frame = weaver.frames[source]
+        _check_time(frame, source, node)
         inputs = [
             (f"input{position}", aggregate.input)
             for position, aggregate in enumerate(node.aggregates)
@@ -212,6 +214,14 @@ def _program(weaver: _Weaver, node: WindowAggNode) -> None:
     weaver.schemas[Port(node, "late")] = types.late
 
 
+def _check_time(frame: Frame, source: SourceNode, node: WindowAggNode) -> None:
+    """Refuse what `check_event_time` refuses, of transforms."""
+    time = (source.topic.time or "").lower()
+    for step in node.walk():
+        if time in (name.lower() for name in frame.transformed.get(step, ())):
+            raise time_replaced(source, step.where, node.where, PlanError)
+
+
 def _types(
     kernel: Kernel, node: WindowAggNode, row: StructType, key: StructType, inputs: StructType
 ) -> ProgramTypes:
@@ -243,6 +253,13 @@ def _types(
             }
         )
         position += aggregate.input is not None
+    taken = next((name for name in row.names if name.lower() == LATE_BY.name), None)
+    if taken is not None:
+        raise PlanError(
+            f'the column "{taken}" has the name of one that late rows get',
+            where=node.where,
+            cure="rename it before the window",
+        )
     window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
     output = StructType(
         [

@@ -1,8 +1,8 @@
 """What a replayed epoch must compute again as it was: nothing ahead of exactly-once goes by chance.
 
-Functions are known by name before Spark is asked, and by Spark's own word when it has analysed them: in SQL
-text, in real Columns and in a ``transform``, only the latter can tell. Python functions are taken at their word:
-nobody can look into them.
+Functions are known by name before Spark is asked, and by Spark's own word when it has analysed them: in real
+Columns and in a ``transform``, only the latter can tell. Python functions are taken at their word: nobody can
+look into them.
 """
 
 from __future__ import annotations

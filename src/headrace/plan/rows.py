@@ -57,6 +57,8 @@ class Frame:
     kernel: Kernel
     frame: DataFrame
     promises: Mapping[Node, str] = field(default_factory=dict)
+    transformed: dict[Node, list[str]] = field(default_factory=dict)
+    """The columns that each transform made anew; of other steps the declaration tells."""
     taken: int = 0
 
     def add(self, **columns: Column) -> None:
@@ -84,10 +86,11 @@ class Frame:
     def analyse_step(self, rows: Rows, expressions: Sequence[tuple[str, Expression]], node: Node) -> Analysed:
         """Let Spark look at the expressions of a step, which a replay may have to repeat."""
         analysed = self.analyse(rows, expressions, node.where)
-        self._check_repeatable(node, analysed)
+        self._learn(node, analysed)
         return analysed
 
-    def _check_repeatable(self, node: Node, analysed: Analysed) -> None:
+    def _learn(self, node: Node, analysed: Analysed) -> None:
+        self.kernel.python[node] = ", ".join(analysed.python)
         if analysed.chance is not None and node in self.promises:
             raise repeatable.refused(analysed.chance, self.promises[node], node.where)
 
@@ -162,7 +165,8 @@ class Frame:
 
     def _transform(self, node: TransformNode, rows: Rows, name: str) -> tuple[Rows, list[Rejection]]:
         analysed, taken = self.kernel.transform(rows.schema, node.function, node.where)
-        self._check_repeatable(node, analysed)
+        self._learn(node, analysed)
+        self.transformed[node] = list(taken.made())
         if node.declared is not None and list(node.declared) != analysed.schema.names:
             raise PlanError(
                 f"the function given to transform makes the columns {', '.join(analysed.schema.names)}, "
@@ -181,8 +185,8 @@ class Frame:
 
     def _aligned(self, node: Node, rows: Rows, like: StructType) -> Rows:
         """Bring the columns into the order of the union's first stream."""
-        for field in like:
-            mine = next((each for each in rows.schema if each.name == field.name), None)
+        for wanted in like:
+            mine = next((each for each in rows.schema if each.name == wanted.name), None)
             if mine is None or len(like) != len(rows.schema):
                 raise PlanError(
                     f"union: the columns are {', '.join(like.names)} on one side "
@@ -190,12 +194,12 @@ class Frame:
                     where=node.where,
                     cure="select the same columns on both sides",
                 )
-            if mine.dataType.simpleString() != field.dataType.simpleString():
+            if mine.dataType.simpleString() != wanted.dataType.simpleString():
                 raise PlanError(
-                    f"union: {field.name!r} is {field.dataType.simpleString()} on one side "
+                    f"union: {wanted.name!r} is {wanted.dataType.simpleString()} on one side "
                     f"and {mine.dataType.simpleString()} on the other",
                     where=node.where,
-                    cure=f"cast one of them: .with_columns({field.name}=F.col({field.name!r}).cast(...))",
+                    cure=f"cast one of them: .with_columns({wanted.name}=F.col({wanted.name!r}).cast(...))",
                 )
         if rows.schema.names == like.names:
             return rows
