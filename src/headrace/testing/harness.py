@@ -162,7 +162,7 @@ class Harness:
         """Process what was fed; return the new rows of every delivery."""
         self._process()
         new: dict[str, list[dict[str, Any]]] = {label: [] for label in self.pipeline.deliveries}
-        for _epoch, ordinal, _key, value in self._collected.drain():
+        for _epoch, _task, ordinal, _key, value in self._collected.drain():
             outlet = self.built.outlets[int(ordinal)]
             if outlet.counted:
                 self.counts[" ".join(outlet.counted)] += 1

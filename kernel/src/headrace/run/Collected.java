@@ -3,11 +3,16 @@ package headrace.run;
 import headrace.clock.Clock;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import scala.Tuple2;
 
 /** Epochs whose rows are kept on the driver: what tests read instead of a sink. */
 public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
@@ -22,15 +27,21 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
 
   @Override
   public synchronized void call(Dataset<Row> packed, Long epoch) {
-    for (Row each : packed.collectAsList()) {
-      byte[] bytes = each.getAs(0);
+    MapPartitionsFunction<byte[], Tuple2<Integer, byte[]>> numbered = Collected::numbered;
+    List<Tuple2<Integer, byte[]>> handedOver =
+        packed
+            .as(Encoders.BINARY())
+            .mapPartitions(numbered, Encoders.tuple(Encoders.INT(), Encoders.BINARY()))
+            .collectAsList();
+    for (Tuple2<Integer, byte[]> each : handedOver) {
+      byte[] bytes = each._2();
       UnsafeRow row = new UnsafeRow(outlets);
       row.pointTo(bytes, bytes.length);
       for (int outlet = 0; outlet < outlets; outlet++) {
         if (!row.isNullAt(outlet)) {
           UnsafeRow handed = row.getStruct(outlet, 2);
           rows.add(new String[] {
-            epoch.toString(), Integer.toString(outlet), text(handed, 0), text(handed, 1)
+            epoch.toString(), each._1().toString(), Integer.toString(outlet), text(handed, 0), text(handed, 1)
           });
         }
       }
@@ -38,11 +49,26 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
     Clock.of(query).epochEnded(epoch);
   }
 
-  /** Takes what was collected since the last call: epoch, outlet, key and value of each row. */
+  /** Takes what was collected since the last call: epoch, task, outlet, key and value of each row, in the task's order. */
   public synchronized List<String[]> drain() {
     List<String[]> taken = new ArrayList<>(rows);
     rows.clear();
     return taken;
+  }
+
+  private static Iterator<Tuple2<Integer, byte[]>> numbered(Iterator<byte[]> rows) {
+    int task = TaskContext.getPartitionId();
+    return new Iterator<>() {
+      @Override
+      public boolean hasNext() {
+        return rows.hasNext();
+      }
+
+      @Override
+      public Tuple2<Integer, byte[]> next() {
+        return new Tuple2<>(task, rows.next());
+      }
+    };
   }
 
   private static String text(UnsafeRow row, int ordinal) {
