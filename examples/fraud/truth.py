@@ -2,8 +2,8 @@
 
 It shares no code with headrace. It reads all of `payments`, decides row by row what is damaged, takes out the
 rows that were delivered as late, groups the rest and compares every window, as a reader under
-`read_committed` sees it. Which rows are late depends on when they were read, so late rows are not recomputed: each must be
-consistent with a watermark, and whatever was not delivered as late must be in its window.
+`read_committed` sees it. Which rows are late depends on when they were read, so late rows are not recomputed:
+each must be consistent with a watermark, and whatever was not delivered as late must be in its window.
 
     python truth.py --kafka localhost:9092 [--json]
 
