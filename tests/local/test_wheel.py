@@ -78,7 +78,7 @@ def installed(wheel, tmp_path_factory):
     assert done.returncode == 0, done.stdout + done.stderr
     asked = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     packages = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
-    # The folder alone: the editable checkout in it is a .pth file, which counts only where Python itself looks.
+    # The folder alone: the checkout in it is a .pth file, which counts only where Python itself looks.
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return folder
 
@@ -88,7 +88,11 @@ def clean():
 
 
 def test_the_package_that_is_installed_is_what_runs(installed):
-    program = "import headrace, headrace.local.kernel as k; print(headrace.__file__, k.checkout(), k.jar(), sep='\\n')"
+    program = (
+        "import headrace\n"
+        "from headrace.local import kernel\n"
+        "print(headrace.__file__, kernel.checkout(), kernel.jar())\n"
+    )
     ran = subprocess.run(
         [installed / "venv" / "bin" / "python", "-c", program],
         cwd=installed,
