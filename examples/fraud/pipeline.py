@@ -54,6 +54,7 @@ alerts = (
 
 pipeline = Pipeline(
     "fraud",
+    velocity=velocity.to(Kafka("velocity", key="card")),
     alerts=alerts.to(Kafka("alerts", key="card")),
     late=velocity.late.to(Kafka("payments.late", key="card")),
     rejected=paid.rejected.to(Kafka("payments.rejected")),

@@ -1,11 +1,13 @@
 """The truth: what the pipeline should have delivered, worked out again from what is in the topics.
 
 It shares no code with headrace. It reads all of `payments`, decides row by row what is damaged, takes out the
-rows that were delivered as late, groups the rest and compares, as a reader under `read_committed` sees it.
+rows that were delivered as late, groups the rest and compares every window, as a reader under
+`read_committed` sees it. Which rows are late depends on when they were read, so late rows are not recomputed:
+each must be consistent with a watermark, and whatever was not delivered as late must be in its window.
 
     python truth.py --kafka localhost:9092 [--json]
 
-The exit code is 0 only if nothing is missing, extra or delivered twice, and no row is unaccounted for.
+The exit code is 0 only if nothing is missing, extra or delivered twice, so that no row is unaccounted for.
 """
 
 from __future__ import annotations
@@ -38,12 +40,13 @@ PATIENCE = 30  # seconds
 
 
 class Topics(NamedTuple):
-    """The names of the four topics."""
+    """The names of the five topics."""
 
     payments: str = "payments"
     alerts: str = "alerts"
     late: str = "payments.late"
     rejected: str = "payments.rejected"
+    velocity: str = "velocity"
 
 
 class Payment(NamedTuple):
@@ -83,20 +86,24 @@ class Velocity:
         if position > self.last:
             self.last, self.last_country = position, payment.country
 
+    def values(self) -> tuple[Any, ...]:
+        """Return what the window's row says."""
+        return (self.payments, self.total, self.largest, self.first_country, self.last_country)
+
     def alert(self) -> tuple[Any, ...] | None:
         """Return the alert's values, or None where there is nothing to alert about."""
         moved = self.first_country != self.last_country
         if not moved and self.payments < 50 and self.total < 5_000:  # noqa: PLR2004 - the rule, in full
             return None
         reason = "two countries" if moved else "velocity"
-        return (self.payments, self.total, self.largest, self.first_country, self.last_country, reason)
+        return (*self.values(), reason)
 
 
 @dataclass
 class Count:
-    """One delivery compared with what was expected of it."""
+    """One delivery compared with what was expected of it; `expected` is None where that is not foretold."""
 
-    expected: int = 0
+    expected: int | None = 0
     delivered: int = 0
     missing: int = 0
     extra: int = 0
@@ -121,54 +128,58 @@ class Verdict:
 
     rows: int = 0
     good: int = 0
+    used: int = 0  # in the windows that were delivered, as they say themselves
     damaged: int = 0
     mislabelled: int = (
         0  # our strict decoding disagrees with the generator's headers: the truth itself is wrong
     )
     seconds: float = 0.0
+    velocity: Count = field(default_factory=Count)
     alerts: Count = field(default_factory=Count)
-    late: Count = field(default_factory=Count)
+    late: Count = field(default_factory=lambda: Count(expected=None))
     rejected: Count = field(default_factory=Count)
+
+    @property
+    def counts(self) -> dict[str, Count]:
+        """The deliveries by name."""
+        return {name: getattr(self, name) for name in ("velocity", "alerts", "late", "rejected")}
 
     @property
     def right(self) -> bool:
         """The exit code, as a boolean."""
-        return self.alerts.right and self.late.right and self.rejected.right and not self.mislabelled
+        return all(count.right for count in self.counts.values()) and not self.mislabelled
 
     def as_json(self) -> dict[str, Any]:
         """Return it for machines."""
-        counts = (self.alerts, self.late, self.rejected)
+        counts = self.counts.values()
         return {
             "event": "verdict",
             "right": self.right,
             "rows": self.rows,
             "good": self.good,
             "damaged": self.damaged,
-            "used": self.good - self.late.delivered,
+            "used": self.used,
             "mislabelled": self.mislabelled,
             "missing": sum(count.missing for count in counts),
             "extra": sum(count.extra for count in counts),
             "duplicate": sum(count.duplicate for count in counts),
-            "alerts": vars(self.alerts),
-            "late": vars(self.late),
-            "rejected": vars(self.rejected),
+            **{name: vars(count) for name, count in self.counts.items()},
             "seconds": round(self.seconds, 1),
         }
 
     def as_text(self) -> str:
         """Return it for people."""
-        used = self.good - self.late.delivered
-        parts = f"{used:,} used + {self.late.delivered:,} late + {self.damaged:,} damaged"
+        parts = f"{self.used:,} used + {self.late.delivered:,} late + {self.damaged:,} damaged"
         lines = [
             f"{self.rows:,} rows in the topic = {parts}; computed again in {self.seconds:.1f} s",
             "",
             f"{'delivery':<10}{'expected':>10}{'delivered':>11}{'missing':>9}{'extra':>7}{'duplicate':>11}",
         ]
         examples = []
-        for name in ("alerts", "late", "rejected"):
-            count: Count = getattr(self, name)
+        for name, count in self.counts.items():
+            expected = "*" if count.expected is None else f"{count.expected:,}"
             lines.append(
-                f"{name:<10}{count.expected:>10,}{count.delivered:>11,}"
+                f"{name:<10}{expected:>10}{count.delivered:>11,}"
                 f"{count.missing:>9,}{count.extra:>7,}{count.duplicate:>11,}"
             )
             examples += [f"  {name}: {example}" for example in count.examples]
@@ -177,6 +188,10 @@ class Verdict:
         total = self.as_json()
         result = "RIGHT" if self.right else "WRONG"
         lines += [
+            "",
+            "* late rows are consistent with a watermark, and all others are in their windows"
+            if self.velocity.right and self.late.right
+            else "* late rows are not foretold: they must be consistent with a watermark",
             "",
             f"{result}: {total['missing']} missing, {total['extra']} extra, {total['duplicate']} duplicate",
         ]
@@ -282,6 +297,7 @@ class Check:
             self._read_payments()
             self._check_late()
             self._check_rejected()
+            self._check_velocity()
             self._check_alerts()
         finally:
             gc.enable()
@@ -336,7 +352,6 @@ class Check:
         back, whatever came after that row into an older window must be late too.
         """
         count = self.verdict.late
-        count.expected = count.delivered
         met: dict[tuple[int, int], int] = {}
         for payment, claims in self._late.items():
             arrivals = self._arrivals.get(payment, [])
@@ -360,7 +375,6 @@ class Check:
                     watermark = max(watermark, met[number, offset] - TOLERANCE)
                 elif end <= watermark:
                     count.note("missing", f"partition {number} offset {offset}")
-        count.expected += count.missing - count.extra - count.duplicate
 
     def _check_rejected(self) -> None:
         count = self.verdict.rejected
@@ -376,6 +390,33 @@ class Check:
                 count.note("extra", fields)
         for position in sorted(self._damaged - set(seen)):
             count.note("missing", "partition {} offset {}".format(*position))
+
+    def _check_velocity(self) -> None:
+        """Every window once, with every row that was not late in it."""
+        count = self.verdict.velocity
+        count.expected = len(self._windows)
+        seen: set[tuple[Any, ...]] = set()
+        for message in read(self.bootstrap, self.topics.velocity):
+            fields = json.loads(message.value(), parse_float=Decimal)
+            end = micros(fields["window"]["end"])
+            key = (fields["card"], end)
+            amounts = (Decimal(fields["total"]), Decimal(fields["largest"]))
+            values = (fields["payments"], *amounts, fields["first_country"], fields["last_country"])
+            count.delivered += 1
+            self.verdict.used += fields["payments"]
+            expected = self._windows.get(key)
+            if (key, values) in seen:
+                count.note("duplicate", (key, values))
+            elif (
+                expected is None
+                or expected.values() != values
+                or micros(fields["window"]["start"]) != end - WINDOW
+            ):
+                count.note("extra", (key, values))
+            seen.add((key, values))
+        for key, window in self._windows.items():
+            if (key, window.values()) not in seen:
+                count.note("missing", (key, window.values()))
 
     def _check_alerts(self) -> None:
         count = self.verdict.alerts
@@ -414,7 +455,7 @@ def main() -> None:
     for name, topic in Topics()._asdict().items():
         parser.add_argument(f"--{name}", default=topic, metavar="TOPIC")
     given = parser.parse_args()
-    topics = Topics(given.payments, given.alerts, given.late, given.rejected)
+    topics = Topics(**{name: getattr(given, name) for name in Topics._fields})
     verdict = Check(given.kafka, topics).run()
     print(json.dumps(verdict.as_json(), default=str) if given.json else verdict.as_text())
     sys.exit(0 if verdict.right else 1)

@@ -173,8 +173,9 @@ def test_rows_deleted_by_retention_are_an_error_in_one_sentence(
     one.run()
     payments.send(0, [120, 130, 140])
     payments.cut(0, 4)
-    with pytest.raises(Exception, match="partition 0 goes on at offset 2 and now begins at 4"):
+    with pytest.raises(Exception, match="partition 0 goes on at offset 2 and now begins at 4") as lost:
         one.run()
+    assert 'on_data_loss="continue"' in str(lost.value)
     one.stop()
     one.kafka["payments"]["failOnDataLoss"] = "false"
     assert [at for e in one.run() for _, _, at in e.rows] == [140 * SECOND]

@@ -50,6 +50,8 @@ def test_a_topic_is_a_value():
         ({"on_data_loss": "ignore"}, "on_data_loss", '"fail" or "continue"'),
         ({"codec": "avro"}, "codec='avro' is unknown", '"json"'),
         ({"options": {"a": object()}}, "is no string", "options are"),
+        ({"options": ["a"]}, "are list, not names and values", "options={"),
+        ({"options": "a=b"}, "are str, not names and values", "options={"),
     ],
 )
 def test_what_a_topic_cannot_be(arguments, message, cure):

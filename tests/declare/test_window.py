@@ -1,11 +1,11 @@
 # What is refused is wrong on purpose, for type checkers too.
 # mypy: disable-error-code="arg-type, call-arg, misc"
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from headrace import Bounded, DeclarationError, F, Tumbling
+from headrace import Bounded, DeclarationError, F, Topic, Tumbling, record
 from headrace.declare.node import WindowAggNode
 from tests.declare.shop import paid, payments
 
@@ -116,3 +116,72 @@ def test_watermarks_and_windows_tell_themselves():
         "Bounded(lag=datetime.timedelta(seconds=60), idle=datetime.timedelta(seconds=30), "
         "ahead=datetime.timedelta(seconds=3600))"
     )
+
+
+@record
+class Sensor:
+    id: str
+    Window: str
+    Late_by_seconds: float
+    seen: datetime
+    at: datetime
+
+
+sensors = Topic("sensors", Sensor, time="at").stream(watermark=Bounded("5 seconds"))
+
+
+def refusal(attempt):
+    with pytest.raises(DeclarationError) as refused:
+        attempt()
+    assert "test_window.py:" in str(refused.value.where)
+    return str(refused.value)
+
+
+def test_columns_that_collide_with_those_of_panes_and_late_rows_whatever_their_case():
+    late = refusal(lambda: sensors.key_by("id").window("w", Tumbling("1 minute")))
+    assert '"Late_by_seconds" has the name of one that late rows get' in late
+    key = refusal(lambda: sensors.key_by("Window"))
+    assert 'the key "Window" has the name of a column that every pane has' in key
+    assert 'Window_key=F.col("Window")' in key
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message", "cure"),
+    [
+        (lambda: F.sum("count", "amount"), "F.sum has no place for 'amount'", "it takes col"),
+        (lambda: F.count("*", "card"), "F.count has no place for 'card'", "it takes col"),
+        (lambda: F.sum("count", foo=1), "F.sum has no argument foo", "it takes col"),
+        (lambda: F.max("count", col="amount"), "F.max is given col twice", "it takes col"),
+        (lambda: F.last("card", True, 1), "F.last has no place for 1", "it takes col, ignorenulls"),
+    ],
+)
+def test_arguments_that_an_aggregate_does_not_take(attempt, message, cure):
+    text = refusal(lambda: windows().agg(x=attempt()))
+    assert message in text
+    assert cure in text
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        lambda: sensors.with_columns(at=F.col("seen")),
+        lambda: sensors.with_columns(AT=F.current_timestamp()),
+        lambda: sensors.select("id", F.col("seen").alias("at")),
+        lambda: sensors.select("id").with_columns(at=F.lit("2026-01-01").cast("timestamp")),
+        lambda: sensors.select("id", "at").union(sensors.select("id", at="seen")),
+    ],
+)
+def test_windows_by_a_time_column_that_was_replaced(replaced):
+    text = refusal(lambda: replaced().key_by("id").window("w", Tumbling("1 minute")))
+    assert '"at" is the event time of sensors, and is replaced at ' in text
+    assert 'Topic("sensors", Sensor, time="...")' in text
+
+
+def test_the_time_column_may_be_dropped_kept_and_renamed():
+    for stream in (
+        sensors.select("id"),
+        sensors.select("id", F.col("at").alias("at")),
+        sensors.select("id", at=F.col("at")),
+        sensors.select("id", when=F.col("at")),
+    ):
+        stream.key_by("id").window("w", Tumbling("1 minute")).agg(n=F.count("*"))

@@ -16,11 +16,12 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass
 class Delivered:
-    """The values of the messages of the three output topics."""
+    """The values of the messages of the output topics, in the order of `Topics`."""
 
     alerts: list[dict[str, Any]] = field(default_factory=list)
     late: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
+    velocity: list[dict[str, Any]] = field(default_factory=list)
 
 
 def deliver(partitions: dict[int, list[Row]], *, epoch_rows: int) -> Delivered:
@@ -45,27 +46,38 @@ def deliver(partitions: dict[int, list[Row]], *, epoch_rows: int) -> Delivered:
                     delivered.late.append({**payment, "late_by_seconds": late_by})
                 else:
                     windows.setdefault((payment["card"], start), []).append((at, offset, payment))
-    delivered.alerts = list(_alerts(windows))
+    delivered.velocity = list(_velocity(windows))
+    delivered.alerts = list(_alerts(delivered.velocity))
     return delivered
 
 
-def _alerts(
+def _velocity(
     windows: dict[tuple[str, datetime], list[tuple[datetime, int, dict[str, Any]]]],
 ) -> Iterable[dict[str, Any]]:
     for (card, start), rows in windows.items():
         payments = [payment for _, _, payment in sorted(rows, key=lambda row: row[:2])]
-        total = sum(Decimal(payment["amount"]) for payment in payments)
-        first, last = payments[0]["country"], payments[-1]["country"]
-        if first == last and len(payments) < 50 and total < 5000:
-            continue
         yield {
             "card": card,
-            "since": start.isoformat(),
-            "until": (start + SIZE).isoformat(),
+            "window": {"start": start.isoformat(), "end": (start + SIZE).isoformat()},
             "payments": len(payments),
-            "total": total,
+            "total": sum(Decimal(payment["amount"]) for payment in payments),
             "largest": max(Decimal(payment["amount"]) for payment in payments),
-            "first_country": first,
-            "last_country": last,
-            "reason": "velocity" if first == last else "two countries",
+            "first_country": payments[0]["country"],
+            "last_country": payments[-1]["country"],
+            "pane": "on_time",
+            "pane_index": 0,
+        }
+
+
+def _alerts(velocity: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    for row in velocity:
+        moved = row["first_country"] != row["last_country"]
+        if not moved and row["payments"] < 50 and row["total"] < 5000:
+            continue
+        alert = {name: value for name, value in row.items() if name not in {"window", "pane", "pane_index"}}
+        yield {
+            **alert,
+            "since": row["window"]["start"],
+            "until": row["window"]["end"],
+            "reason": "two countries" if moved else "velocity",
         }

@@ -40,7 +40,9 @@ class Stage:
         if fault is not None:
             fault(delivered)
         mark = uuid.uuid4().hex[:8]
-        topics = Topics(self.payments, f"alerts-{mark}", f"late-{mark}", f"rejected-{mark}")
+        topics = Topics(
+            self.payments, f"alerts-{mark}", f"late-{mark}", f"rejected-{mark}", f"velocity-{mark}"
+        )
         create(self.bootstrap, *topics[1:])
         producer = Producer({"bootstrap.servers": self.bootstrap})
         for topic, values in zip(topics[1:], vars(delivered).values(), strict=True):
@@ -75,6 +77,7 @@ def stage(kafka: str) -> Stage:
         producer.produce(topic, row.value, row.key, partition, headers=headers)
     assert producer.flush(30) == 0
     perfect = deliver(partitions, epoch_rows=200)
+    assert len(perfect.velocity) > 1_000
     assert len(perfect.alerts) > 50
     assert len(perfect.late) > 10
     assert len(perfect.rejected) > 30
@@ -86,7 +89,7 @@ def stage(kafka: str) -> Stage:
 def deviations(verdict: Verdict) -> dict[str, dict[str, int]]:
     found = {
         name: {what: getattr(getattr(verdict, name), what) for what in NOTHING}
-        for name in ("alerts", "late", "rejected")
+        for name in ("velocity", "alerts", "late", "rejected")
     }
     return {name: counts for name, counts in found.items() if counts != NOTHING}
 
@@ -95,12 +98,12 @@ def test_perfect_deliveries_are_right(stage):
     verdict = stage.verdict()
     assert deviations(verdict) == {}
     assert verdict.right
-    assert verdict.rows == verdict.good + verdict.damaged
+    assert verdict.rows == verdict.used + verdict.late.delivered + verdict.damaged
     assert verdict.alerts.delivered == len(stage.perfect.alerts)
     assert "RIGHT: 0 missing, 0 extra, 0 duplicate" in verdict.as_text()
 
 
-@pytest.mark.parametrize("name", ["alerts", "late", "rejected"])
+@pytest.mark.parametrize("name", ["velocity", "alerts", "late", "rejected"])
 def test_a_row_delivered_twice(stage, name):
     def fault(delivered: Delivered) -> None:
         rows = getattr(delivered, name)
@@ -112,11 +115,28 @@ def test_a_row_delivered_twice(stage, name):
     assert not verdict.right
 
 
-@pytest.mark.parametrize("name", ["alerts", "late", "rejected"])
+@pytest.mark.parametrize("name", ["velocity", "alerts", "late", "rejected"])
 def test_a_row_lost(stage, name):
     verdict = stage.verdict(lambda delivered: getattr(delivered, name).pop())
     assert deviations(verdict)[name] == {**NOTHING, "missing": 1}
     assert not verdict.right
+
+
+def test_a_row_lost_from_a_window_that_does_not_alert(stage):
+    alerting = {(row["card"], row["until"]) for row in stage.perfect.alerts}
+
+    def fault(delivered: Delivered) -> None:
+        row = next(
+            row
+            for row in delivered.velocity
+            if row["payments"] > 1 and (row["card"], row["window"]["end"]) not in alerting
+        )
+        row["payments"] -= 1
+
+    verdict = stage.verdict(fault)
+    assert deviations(verdict) == {"velocity": {"missing": 1, "extra": 1, "duplicate": 0}}
+    assert verdict.rows == verdict.used + 1 + verdict.late.delivered + verdict.damaged
+    assert "all others are in their windows" not in verdict.as_text()
 
 
 def test_an_alert_about_nothing(stage):

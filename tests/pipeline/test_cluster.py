@@ -32,7 +32,11 @@ def run(*arguments: str) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_replayed_epoch_gives_the_same_rows_in_the_same_tasks_and_order(tmp_path: Path) -> None:
     result = run("replay", str(tmp_path))
-    assert result["same"] == [True, True, True], result
+    assert result["passed"] == [True, True, True], result
+    assert result["fired"] == [True, True, True], result
+    assert result["tasks"] == [[0, 1], [0, 1]]
+    # Of the 4,000; the first ones may make an epoch of their own while the others are fed.
+    assert result["rows"] > 2_000
     assert result["panes"] == 23 * 6
 
 
@@ -41,5 +45,4 @@ def test_a_killed_executor_loses_and_repeats_nothing(tmp_path: Path, kafka: str)
     result = run("kill", str(tmp_path), kafka)
     assert result.pop("killed")
     assert result.pop("epochs") >= 10
-    assert result.pop("late") < 6_000
-    assert result == {"missing": 0, "extra": 0, "wrong": 0, "duplicate": 0}
+    assert result == {"late": 0, "missing": 0, "extra": 0, "wrong": 0, "duplicate": 0}

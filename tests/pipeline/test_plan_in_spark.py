@@ -5,6 +5,7 @@ import re
 from pyspark.sql import SparkSession
 
 from headrace import F, Kafka, Pipeline
+from headrace.plan import explain
 from headrace.plan.layers import Layers
 from headrace.testing import Harness
 from tests.pipeline.shop import per_shop, sale, sales
@@ -37,6 +38,7 @@ def test_stateful_operators_are_layers_and_the_topic_is_scanned_once(spark: Spar
         assert len(re.findall(r"TransformWithState\b|TransformWithStateExec", plan)) >= 1
         operators = [line for line in plan.splitlines() if re.search(r"TransformWithState", line)]
         assert len(operators) == Layers(pipeline).depth == 1
+        assert len(re.findall(r"\bExchange\b", plan)) == explain.describe(Layers(pipeline))["shuffles"]
         assert len(out["seconds"]) == 2
         assert [row["sales"] for row in out["minutes"]] == [20]
         progress = [each for each in harness.query.recentProgress() if each.numInputRows()]

@@ -1,15 +1,22 @@
 """Rows that cannot be used leave with a reason, and the pipeline goes on."""
 
-from collections import Counter
+import base64
+import uuid
 from datetime import datetime
+from pathlib import Path
 
 import pytest
+from confluent_kafka import Message, Producer
 from pyspark.sql import SparkSession
 
 from headrace import Bounded, F, HeadraceError, Kafka, Pipeline, Topic, Tumbling, record
+from headrace.run import query, settings
 from headrace.testing import Harness
 from headrace.testing.values import encode
 from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
+from tests.run.broker import Broker
+
+DEADLINE_SECONDS = 120
 
 DAMAGES: dict[str, tuple[object, str]] = {
     "broken": (b'{"id": "1", "shop": ', "not JSON"),
@@ -29,39 +36,68 @@ DAMAGES: dict[str, tuple[object, str]] = {
 }
 
 
-def test_a_tenth_of_ten_thousand_rows_is_damaged_in_many_ways(spark: SparkSession) -> None:
+@pytest.mark.stack
+def test_a_tenth_of_a_topic_of_ten_thousand_rows_is_damaged_in_many_ways(
+    spark: SparkSession, kafka: str, tmp_path: Path
+) -> None:
+    broker = Broker(kafka)
+    topic = f"damaged-{uuid.uuid4().hex[:8]}"
     good = [sale(number, number / 100, shop=f"s{number % 7}") for number in range(9_000)]
     kinds = list(DAMAGES)
-    rows: list[object] = []
+    rows: list[tuple[str | None, object]] = []
     for number, row in enumerate(good):
-        rows.append(row)
+        rows.append((None, row))
         if number % 9 == 0:
-            rows.append(DAMAGES[kinds[number // 9 % len(kinds)]][0])
+            kind = kinds[number // 9 % len(kinds)]
+            rows.append((kind, DAMAGES[kind][0]))
     assert len(rows) == 10_000
-    with Harness(pipeline(sales()), spark) as harness:
-        harness.feed("sales", *rows)
-        harness.drain()
-        rejected = harness.rows("rejected")
-        assert len(rejected) == 1_000
-        damaged = [offset for offset, row in enumerate(rows) if _damaged(row)]
-        assert sorted(row["offset"] for row in rejected) == damaged
-        reasons: Counter[str] = Counter()
-        for row in rejected:
-            kind, (_, reason) = next(
-                (kind, each) for kind, each in DAMAGES.items() if encode(each[0]) == row["value"]
-            )
-            assert reason in row["reason"], (kind, row["reason"])
-            assert row["topic"] == "sales"
-            assert row["step"] == "sales"
-            reasons[kind] += 1
-        assert len(reasons) == len(DAMAGES)
-        assert panes(harness.rows("panes")) == batch(good)
-        assert harness.counts["rejected sales"] == 1_000
-        assert not harness.rows("late")
+    broker.create(topic, 2)
+    damaged = _produce(broker, topic, rows)
+    stream = sales(topic=topic, lag="1 minute")
+    shown = pipeline(stream, name=topic, prefix=f"{topic}.")
+    chosen = settings.load({"kafka.bootstrap": kafka, "checkpoint": str(tmp_path)}, tmp_path)
+    running = query.start(shown, chosen, until="drained", spark=spark)
+    assert running.wait(DEADLINE_SECONDS)
+    running.finish()
+    rejected = {(row["partition"], row["offset"]): row for row in broker.values(f"{topic}.rejected")}
+    assert rejected.keys() == damaged.keys()
+    assert len(broker.values(f"{topic}.rejected")) == 1_000
+    for position, row in rejected.items():
+        kind, raw = damaged[position]
+        assert row["topic"] == topic
+        assert row["step"] == stream.port.node.name
+        assert (None if row["value"] is None else base64.b64decode(row["value"])) == raw, kind
+        assert base64.b64decode(row["key"]) == kind.encode()
+        assert DAMAGES[kind][1] in row["reason"], (kind, row["reason"])
+    assert len({kind for kind, _ in damaged.values()}) == len(DAMAGES)
+    assert _panes(broker, topic) == batch(good)
+    assert not broker.values(f"{topic}.late")
 
 
-def _damaged(row: object) -> bool:
-    return any(row is damaged for damaged, _ in DAMAGES.values())
+def _panes(broker: Broker, topic: str) -> dict[tuple[str, int], tuple[int, int]]:
+    rows = broker.values(f"{topic}.panes")
+    return panes({**row, "window": {"start": datetime.fromisoformat(row["window"]["start"])}} for row in rows)
+
+
+def _produce(
+    broker: Broker, topic: str, rows: list[tuple[str | None, object]]
+) -> dict[tuple[int, int], tuple[str, bytes | None]]:
+    """Write the rows, the damaged ones by kind as key; return where Kafka put those, and their bytes."""
+    damaged: dict[tuple[int, int], tuple[str, bytes | None]] = {}
+
+    def delivered(error: object, message: Message) -> None:
+        assert error is None, error
+        if message.key() is not None:
+            damaged[message.partition(), message.offset()] = (message.key().decode(), message.value())
+
+    producer = Producer({"bootstrap.servers": broker.address})
+    for number, (kind, row) in enumerate(rows):
+        producer.produce(
+            topic, encode(row), None if kind is None else kind.encode(), number % 2, on_delivery=delivered
+        )
+        producer.poll(0)
+    assert producer.flush(DEADLINE_SECONDS) == 0
+    return damaged
 
 
 @record

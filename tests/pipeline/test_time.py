@@ -2,8 +2,9 @@
 
 from pyspark.sql import SparkSession
 
+from headrace import Kafka, Pipeline
 from headrace.testing import Harness
-from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
+from tests.pipeline.shop import at, batch, panes, per_shop, pipeline, sale, sales
 
 
 def test_a_partition_that_lags_ten_minutes_behind_loses_nothing(spark: SparkSession) -> None:
@@ -73,3 +74,13 @@ def test_time_by_hand_reaches_groups_that_are_silent(spark: SparkSession) -> Non
         out = harness.run()
         assert [row["id"] for row in out["late"]] == ["99"]
         assert [row["last"] for row in out["panes"]] == ["98"]
+
+
+def test_draining_returns_what_was_not_looked_at_before_it_too(spark: SparkSession) -> None:
+    stream = sales()
+    both = Pipeline("both", all=stream.to(Kafka("all")), panes=per_shop(stream).to(Kafka("panes")))
+    with Harness(both, spark) as harness:
+        harness.feed("sales", sale(1, 1))
+        out = harness.drain()
+        assert [row["id"] for row in out["all"]] == ["1"]
+        assert len(out["panes"]) == 1

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from headrace.watch.terminal import View
 
 PARTITIONS = 2
-TOPICS = ("payments", "alerts", "payments.late", "payments.rejected")
+TOPICS = ("payments", "velocity", "alerts", "payments.late", "payments.rejected")
+MARKERS = "headrace.fraud.epochs"
+"""The topic of the epochs' markers: an earlier demo's make the results those of another history."""
 RESTARTS = 5
 LOOK_SECONDS = 0.1
 # What a pipeline is given to start, to commit its last epoch, and to close its windows.
@@ -344,14 +346,21 @@ def _create_topics(bootstrap: str) -> None:
     consumer = Consumer({**quiet, "group.id": "headrace-demo"})
     try:
         known = admin.list_topics(timeout=30).topics
-        for topic in filter(known.__contains__, TOPICS):
+        filled = []
+        for topic in filter(known.__contains__, (*TOPICS, MARKERS)):
             for partition in known[topic].partitions:
                 low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
                 if high > low:
-                    raise SettingsError(
-                        f"the topic {topic!r} of {bootstrap} is not empty",
-                        cure="delete it, or leave --kafka and --keep out: the demo then has its own Kafka",
-                    )
+                    filled.append(topic)
+                    break
+        if filled:
+            listed = ", ".join(repr(topic) for topic in filled)
+            what = f"the topic {listed} is" if len(filled) == 1 else f"the topics {listed} are"
+            raise SettingsError(
+                f"{what} not empty at {bootstrap}",
+                cure="delete what is named, all of it; or leave --kafka and --keep out: "
+                "the demo then has its own Kafka",
+            )
         kept = {"retention.ms": "-1"}
         wanted = [NewTopic(topic, PARTITIONS, config=kept) for topic in TOPICS if topic not in known]
         for created in (admin.create_topics(wanted) if wanted else {}).values():

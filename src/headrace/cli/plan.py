@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from headrace.declare.node import Node
+    from headrace.plan.layers import Layers
 
 
 @click.command()
@@ -20,14 +25,16 @@ def plan(file: str, as_json: bool, quick: bool) -> None:  # noqa: FBT001 - click
 
     layers = Layers(pipeline_file.load(file))
     checks.check(layers)
-    if not quick:
-        _ask_spark(layers)
-    shown = json.dumps(explain.describe(layers), indent=2) + "\n" if as_json else explain.text(layers)
+    python = None if quick else _ask_spark(layers)
+    if as_json:
+        shown = json.dumps(explain.describe(layers, python), indent=2) + "\n"
+    else:
+        shown = explain.text(layers, python)
     sys.stdout.write(shown)
 
 
-def _ask_spark(layers: object) -> None:
+def _ask_spark(layers: Layers) -> dict[Node, str]:
     """Let Spark analyse every expression: wrong types are errors at the user's line."""
     from headrace.run import session, types
 
-    types.check(layers, session.start("plan", master="local[1]"))  # type: ignore[arg-type]
+    return types.check(layers, session.start("plan", master="local[1]"))[1]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from headrace.declare import catalogue
+from headrace.declare.arguments import check_arguments
 from headrace.declare.expr import Call, Expression, Method, Value, column
 from headrace.errors import DeclarationError
 
@@ -68,6 +69,7 @@ def aggregate(name: str | None, expression: Expression, where: str) -> Aggregate
             where=where,
             cure=f"available are {_LISTED}; others follow later",
         )
+    check_arguments(bare, where)
     return Aggregate(called, function, _input(bare, function, where), _options(bare, function, where), where)
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from headrace.declare.aggregate import Aggregate, aggregate
 from headrace.declare.datatype import TIMESTAMP
 from headrace.declare.duration import duration
+from headrace.declare.event_time import check_event_time
 from headrace.declare.expr import Expression, column
 from headrace.declare.functions import F
 from headrace.declare.naming import matches
-from headrace.declare.node import CHANGE, PANE_FIELDS, Port, WindowAggNode, type_of
+from headrace.declare.node import CHANGE, LATE_BY, PANE_FIELDS, Port, WindowAggNode, type_of
 from headrace.declare.projection import ColumnOrName, check_columns, check_expression, row_expression
 from headrace.declare.recorded import captured
 from headrace.declare.trigger import (
@@ -68,6 +69,8 @@ class Keyed:
                 "Session, Sliding, Global, Custom",
             )
         check_time(self.port, where)
+        check_event_time(self.port, where)
+        check_late(self.port, where)
         chosen = check_trigger(AtWatermark() if trigger is None else trigger, where)
         allowed = duration(lateness, what="the lateness")
         mode = check_accumulate(accumulate, where)
@@ -175,13 +178,13 @@ def keyed(port: Port, columns: tuple[Any, ...], where: str) -> Keyed:
                 where=where,
                 cure=f'take a part of it: .with_columns(k=F.col("{name}")["..."]).key_by("k")',
             )
-        if name in fixed and port.node.verb != "window":
+        if name.lower() in fixed and port.node.verb != "window":
             raise DeclarationError(
                 f'the key "{name}" has the name of a column that every pane has',
                 where=where,
                 cure=f'rename it: .with_columns({name}_key=F.col("{name}")).key_by("{name}_key")',
             )
-    if len(set(columns)) < len(columns):
+    if len({name.lower() for name in columns}) < len(columns):
         raise DeclarationError("key_by names a column twice", where=where, cure="name it once")
     if not port.has_event_time:
         raise _no_time(port, where)
@@ -290,6 +293,17 @@ def _no_time(port: Port, where: str) -> DeclarationError:
         cure=f'name the field at {source.topic.where}: Topic("{source.topic.name}", '
         f'{source.topic.schema.name}, time="...")',
     )
+
+
+def check_late(port: Port, where: str) -> None:
+    """Refuse a column by the name of the one that late rows get, in any case: to Spark they are one."""
+    taken = next((name for name in port.columns or () if name.lower() == LATE_BY.name), None)
+    if taken is not None:
+        raise DeclarationError(
+            f'the column "{taken}" has the name of one that late rows get',
+            where=where,
+            cure=f'rename it before the window: .select(..., F.col("{taken}").alias("late_by_before"))',
+        )
 
 
 def _check_type(made: Aggregate, port: Port, where: str) -> None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 else:
     ColumnOrName = object
 
-_MANY_ROWS = 'write .transform(lambda df: df.withColumn(...), name="...") for what makes many rows of one'
+_MANY_ROWS = (
+    "a step makes one row of one row: keep the array as a column, and work on it with F.transform, F.filter "
+    "or F.aggregate; or write one message per element into the topic"
+)
 
 
 def condition(value: Any, port: Port, where: str) -> Expression:

@@ -37,7 +37,8 @@ class Kafka(Sink):
 
     `key` is one column's name, several, or an expression; without it rows are spread over the partitions
     in a fixed manner. One column gives its value as text, several give a JSON object. Exactly-once means
-    one transaction per task and epoch: read the topic with ``isolation.level=read_committed``.
+    one transaction per task and epoch: read the topic with ``isolation.level=read_committed``. What a replay
+    would compute differently is refused ahead of it; Python functions are taken at their word.
     `partitions` is how many the topic is created with where that is asked for.
     """
 

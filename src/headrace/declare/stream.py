@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.declare.datatype import DataType
 from headrace.declare.duration import duration
-from headrace.declare.keyed import Keyed, Windowed, check_step_name, check_time, keyed, unkeyed
+from headrace.declare.event_time import check_event_time
+from headrace.declare.keyed import Keyed, Windowed, check_late, check_step_name, check_time, keyed, unkeyed
 from headrace.declare.naming import matches
 from headrace.declare.node import (
     DedupNode,
@@ -103,12 +104,14 @@ class Stream:
         A column called "name" is selected as ``F.col(...).alias("name")``, since ``name=`` names the step.
         """
         where = caller()
+        self._check_step_name(name, where)
         made = projections(columns, named, self.port, where)
         return Stream(Port(SelectNode(projections=made, **self._step("select", name, where))))
 
     def with_columns(self, *, name: str | None = None, **named: ColumnOrName) -> "Stream":
         """Add columns, or replace those of the same name; all expressions see the columns before."""
         where = caller()
+        self._check_step_name(name, where)
         made = projections((), named, self.port, where)
         return Stream(Port(WithColumnsNode(projections=made, **self._step("with_columns", name, where))))
 
@@ -188,6 +191,8 @@ class Stream:
         columns = (by,) if isinstance(by, str) else tuple(by)
         by_id = keyed(self.port, columns, where)
         check_time(self.port, where)
+        check_event_time(self.port, where)
+        check_late(self.port, where)
         length = duration(within, what="within of dedup", positive=True)
         node = DedupNode(name=name, where=where, parents=(self.port,), keys=by_id.keys, within=length)
         return Stream(Port(node))
@@ -202,6 +207,15 @@ class Stream:
         for key in sink.key_expressions():
             check_columns(key, self.port, where)
         return Delivery(self.port, sink, where)
+
+    def _check_step_name(self, name: str | None, where: str) -> None:
+        if name in (self.port.columns or ()):
+            raise DeclarationError(
+                f'name="{name}" names the step, and "{name}" is a column of {self.port.text()}',
+                where=where,
+                cure=f'for a column called "name" write .select(..., F.col("{name}").alias("name")); '
+                "else give the step another name",
+            )
 
     def _step(self, verb: str, name: str | None, where: str) -> dict[str, Any]:
         parents = (self.port,)

@@ -170,7 +170,13 @@ def choose(argument: str, value: Any, allowed: tuple[Any, ...], where: str, *, b
 def client_options(options: Mapping[str, str] | None, what: str, where: str) -> Mapping[str, str]:
     """Return options of a Kafka client as a read-only mapping of strings."""
     made: dict[str, str] = {}
-    given: Mapping[Any, Any] = options or {}
+    given: Any = options if options is not None else {}
+    if not isinstance(given, Mapping):
+        raise DeclarationError(
+            f"the options of {what} are {type(given).__name__}, not names and values",
+            where=where,
+            cure='write options={"fetch.max.bytes": "1000000"}',
+        )
     for name, value in given.items():
         if not isinstance(name, str) or not isinstance(value, str | int | float):
             raise DeclarationError(

@@ -11,10 +11,10 @@ from pyspark.sql.types import BinaryType, StructType
 
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode
 from headrace.declare.sink import Delivery
-from headrace.plan import between
+from headrace.plan import between, repeatable
 from headrace.plan.between import JSON, LEDGER, as_json
 from headrace.plan.kernel import Kernel
-from headrace.plan.layers import Layers, of_rejected
+from headrace.plan.layers import Layers, is_rejected, of_rejected
 from headrace.plan.rows import Frame, Rejection, Rows
 from headrace.plan.weaving import REJECTED, Thread, Weaver
 
@@ -79,26 +79,31 @@ def build(kernel: Kernel, layers: Layers, out: DataFrame, schemas: Mapping[Port,
     # their window, rows that passed through by their position; bytes decide ties.
     ordered = out.sortWithinPartitions("time", "source", "partition", "offset", "port", "payload")
     weaver = _Weaver(kernel, layers, layers.last, between.rejected)
-    weaver.frames[None] = Frame(kernel, ordered)
+    weaver.frames[None] = Frame(kernel, ordered, repeatable.promises(layers))
     between.arrive(weaver, schemas)
     names = layers.pipeline.step_names
     deliveries = dict(layers.pipeline.deliveries)
-    last = [label for label, each in deliveries.items() if _rejected(each.port)]
+    labels = rejected_last(layers)
     nodes = layers.steps(layers.last)
-    for node in nodes:
-        if not of_rejected(node):
-            weaver.step(node, names[node])
-    for label, delivery in deliveries.items():
-        if label not in last:
-            _deliver(weaver, label, delivery)
-    for node in nodes:
-        if of_rejected(node):
-            weaver.step(node, names[node])
-    for label in last:
-        _deliver(weaver, label, deliveries[label])
+    for rejected in (False, True):
+        for node in nodes:
+            if of_rejected(node) is rejected:
+                weaver.step(node, names[node])
+        for label in labels:
+            if is_rejected(deliveries[label].port) is rejected:
+                _deliver(weaver, label, deliveries[label])
     _count(weaver)
     packed = weaver.frame.frame.select(kernel.pack(F.struct(*weaver.columns)).alias("packed"))
     return Back(packed, weaver.outlets)
+
+
+def rejected_last(layers: Layers) -> list[str]:
+    """Return the deliveries in the order of their outlets: all other steps may still reject a row.
+
+    Every run must number the outlets alike.
+    """
+    deliveries = layers.pipeline.deliveries
+    return sorted(deliveries, key=lambda label: is_rejected(deliveries[label].port))
 
 
 def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
@@ -117,6 +122,8 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     if not expressions:
         return F.lit(None).cast("binary"), alive
     analysed = weaver.frame.analyse(rows, expressions, delivery.where)
+    if analysed.chance is not None and delivery.sink.guarantee == "exactly-once":
+        raise repeatable.refused(analysed.chance, label, delivery.where)
     columns = analysed.over(F.col(rows.struct))
     if len(columns) == 1:
         kind = analysed.schema[0].dataType
@@ -130,8 +137,10 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     )
     if rejection is None:
         return key, alive
-    if not _rejected(delivery.port):
-        weaver.reject(None, delivery.port.node, rejection)
+    if is_rejected(delivery.port):
+        # There is nowhere left to send the row to: it goes without a key.
+        return made, alive
+    weaver.reject(None, delivery.port.node, rejection)
     return made, computed
 
 
@@ -162,7 +171,3 @@ def _counter(weaver: _Weaver, counts: Column, counted: tuple[str, str]) -> None:
 
 def _nothing() -> Column:
     return F.lit(None).cast("binary")
-
-
-def _rejected(port: Port) -> bool:
-    return port.name == "rejected" or any(_rejected(parent) for parent in port.node.parents)

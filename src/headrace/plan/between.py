@@ -15,6 +15,7 @@ from pyspark.sql.types import (
 )
 
 from headrace.declare.node import Port, SourceNode, StatefulNode, WindowAggNode
+from headrace.plan import repeatable
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
 from headrace.plan.rows import Frame, Rejection
@@ -44,7 +45,7 @@ def weave(
 ) -> Weaver:
     """Weave the stage behind layer `number` - 1, which gave `out`."""
     weaver = Weaver(kernel, layers, number, rejected)
-    weaver.frames[None] = Frame(kernel, out)
+    weaver.frames[None] = Frame(kernel, out, repeatable.promises(layers))
     arrive(weaver, schemas)
     weaver.weave()
     for port in (TICKS, LEDGER):

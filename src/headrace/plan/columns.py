@@ -26,16 +26,20 @@ from headrace.plan.udf import registered
 _Bindings = Mapping[Variable, Column]
 
 
-def to_column(expression: Expression, frame_columns: Sequence[str] | None = None) -> Column:
+def to_column(
+    expression: Expression, frame_columns: Sequence[str] | None = None, where: str | None = None
+) -> Column:
     """Return the Column that `expression` stands for; a SparkSession must be running.
 
-    `frame_columns` are the columns that it may read, where the declaration did not know them.
+    `frame_columns` are the columns that it may read, where the declaration did not know them. `where` is
+    the user's line where the expression has none of its own.
 
     A Python function that raises does not kill its task: the Column becomes an error for that row, by
     ``raise_error``, as it would from an overflow. Functions of pandas Series and Arrow arrays see whole
     batches, so that no single row could be blamed: what they raise stops the pipeline.
     """
-    _check_columns(expression, frame_columns)
+    where = expression.where or where
+    _check_columns(expression, frame_columns, where)
     try:
         column = _resolved(expression, {})
     except HeadraceError:
@@ -43,19 +47,19 @@ def to_column(expression: Expression, frame_columns: Sequence[str] | None = None
     except Exception as refused:
         raise PlanError(
             f"Spark does not take {expression.text()}: {refused}",
-            where=expression.where or None,
+            where=where,
             cure="see its documentation under pyspark.sql.functions",
         ) from refused
     if not isinstance(column, Column):
         raise PlanError(
             f"{expression.text()} is no column expression",
-            where=expression.where or None,
+            where=where,
             cure="write F.lit(...) for a constant",
         )
     return column
 
 
-def _check_columns(expression: Expression, frame_columns: Sequence[str] | None) -> None:
+def _check_columns(expression: Expression, frame_columns: Sequence[str] | None, where: str | None) -> None:
     references = expression.references()
     if frame_columns is None or references is None:
         return
@@ -63,7 +67,7 @@ def _check_columns(expression: Expression, frame_columns: Sequence[str] | None) 
         if name not in frame_columns:
             raise PlanError(
                 f'there is no column "{name}"',
-                where=expression.where or None,
+                where=where,
                 cure=did_you_mean(name, frame_columns, what="columns"),
             )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from headrace.declare.duration import spell
-from headrace.declare.expr import Expression, Method
+from headrace.declare.expr import Expression, Given, Method
 from headrace.declare.node import (
     DedupNode,
     Node,
@@ -26,24 +27,28 @@ from headrace.declare.window import Sliding
 from headrace.plan.layers import Layers
 
 
-def describe(layers: Layers) -> dict[str, Any]:
-    """Return the plan as a value that JSON can hold."""
+def describe(layers: Layers, python: Mapping[Node, str] | None = None) -> dict[str, Any]:
+    """Return the plan as a value that JSON can hold.
+
+    `python` are the Python functions that Spark found in each step; None if it was not asked.
+    """
     pipeline = layers.pipeline
     return {
         "pipeline": pipeline.name,
         "layers": layers.depth,
+        # Rows that only pass through are brought into the order of their topics by one, too.
         "shuffles": layers.last,
         "state_stores": layers.depth,
         "sources": [_source(source) for source in layers.sources],
-        "steps": [_step(layers, node) for node in pipeline.nodes if not isinstance(node, SourceNode)],
+        "steps": [_step(layers, node, python) for node in pipeline.nodes if not isinstance(node, SourceNode)],
         "deliveries": [_delivery(layers, label) for label in pipeline.deliveries],
         "may_be_lost": losses(layers),
     }
 
 
-def text(layers: Layers) -> str:
-    """Return the plan as a person reads it."""
-    plan = describe(layers)
+def text(layers: Layers, python: Mapping[Node, str] | None = None) -> str:
+    """Return the plan as a person reads it; `python` as in `describe`."""
+    plan = describe(layers, python)
     stores = f"{plan['state_stores']} state store" if plan["state_stores"] else "no state"
     size = (
         _count(len(plan["sources"]), "source"),
@@ -130,9 +135,9 @@ def _source(source: SourceNode) -> dict[str, Any]:
     }
 
 
-def _step(layers: Layers, node: Node) -> dict[str, Any]:
+def _step(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> dict[str, Any]:
     name = layers.pipeline.step_names[node]
-    runs, why = _runs(layers, node)
+    runs, why = _runs(layers, node, python)
     return {
         "name": name,
         "verb": node.verb,
@@ -145,33 +150,57 @@ def _step(layers: Layers, node: Node) -> dict[str, Any]:
     }
 
 
-def _runs(layers: Layers, node: Node) -> tuple[str, str]:
+def _runs(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> tuple[str, str]:
+    slow = _python(node) if python is None else python.get(node)
     if isinstance(node, StatefulNode):
-        upstream = ", ".join(source.name for source in node.sources)
-        why = f"layer {layers.layer(node) + 1}: Spark's own operators drop late rows unseen; "
-        how = "state by key group"
-        if isinstance(node, WindowAggNode) and not isinstance(node.window, Sliding):
-            how = f"combined before the shuffle, {how}"
-        return "kernel", f"{why}time is the watermark of {upstream}; {how}"
+        return _runs_in_kernel(layers, node, slow)
     stage = layers.stage(Port(node))
     place = "before" if stage == 0 else "after" if stage == layers.last else "between"
-    operator = "the operators" if place == "between" else "the operator"
+    place += " the operators" if layers.depth > 1 else " the operator"
     if isinstance(node, UnionNode):
-        return "native", f"{place} {operator}: rows of both go the same way, nothing is copied"
-    slow = _python(node)
+        return "native", f"{place}: rows of both go the same way, nothing is copied"
     if slow:
-        return "python", f"{place} {operator}: {slow} is Python, every row goes through a worker process"
-    return "native", f"{place} {operator}: Catalyst expressions, compiled by Spark"
+        return "python", f"{place}: {slow} is Python, every row goes through a worker process"
+    if python is None and _hidden(node):
+        return "native or python", f"{place}: whether it runs Python is known when Spark analyses it"
+    return "native", f"{place}: Catalyst expressions, compiled by Spark"
+
+
+def _runs_in_kernel(layers: Layers, node: StatefulNode, slow: str | None) -> tuple[str, str]:
+    upstream = ", ".join(source.name for source in node.sources)
+    how = "state by key group"
+    if isinstance(node, WindowAggNode) and not isinstance(node.window, Sliding):
+        how = f"combined before the shuffle, {how}"
+    why = (
+        f"layer {layers.layer(node) + 1}: Spark's own operators drop late rows unseen; "
+        f"time is the watermark of {upstream}; {how}"
+    )
+    if slow:
+        why = f"{why}; before it, {slow} is Python, every row goes through a worker process"
+    return "kernel, python" if slow else "kernel", why
 
 
 def _python(node: Node) -> str | None:
-    expressions = []
-    if isinstance(node, WhereNode):
-        expressions = [node.condition]
-    elif isinstance(node, SelectNode | WithColumnsNode):
-        expressions = [each.expression for each in node.projections]
-    names = sorted({udf.name for expression in expressions for udf in expression.udfs()})
+    """Return the Python functions that the declaration shows."""
+    names = sorted({udf.name for expression in _expressions(node) for udf in expression.udfs()})
     return ", ".join(names) or None
+
+
+def _hidden(node: Node) -> bool:
+    """Tell whether only Spark can know what is computed: in a function of frames, in a real Column."""
+    return isinstance(node, TransformNode) or any(
+        isinstance(part, Given) for expression in _expressions(node) for part in expression.walk()
+    )
+
+
+def _expressions(node: Node) -> tuple[Expression, ...]:
+    if isinstance(node, WhereNode):
+        return (node.condition,)
+    if isinstance(node, SelectNode | WithColumnsNode):
+        return tuple(each.expression for each in node.projections)
+    if isinstance(node, WindowAggNode):
+        return tuple(each.input for each in node.aggregates if each.input is not None)
+    return ()
 
 
 def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
 from headrace.declare.node import Port, SourceNode, StatefulNode
-from headrace.plan import between
+from headrace.plan import between, repeatable
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
 from headrace.plan.programs import ProgramTypes
@@ -69,7 +69,7 @@ def _decode(weaver: Weaver, source: SourceNode, raw: DataFrame) -> None:
             specification["ahead_micros"] = microseconds(source.watermark.ahead)
     # Kafka's names are kept apart from the user's: theirs live inside the struct.
     kept = raw.select(*(F.col(name).alias(f"__{name}") for name in _RAW))
-    frame = Frame(weaver.kernel, kept)
+    frame = Frame(weaver.kernel, kept, repeatable.promises(weaver.layers))
     frame.add(__decoded=weaver.kernel.decode_json(F.col("__value"), schema, **specification))
     frame.add(__undecoded=F.col("__decoded")["error"])
     rows = frame.rows(F.col("__decoded")["value"], F.col("__undecoded").isNull(), schema)

@@ -11,10 +11,12 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-from headrace.errors import PlanError, SetupError
+from headrace.errors import HeadraceError, PlanError, SetupError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from headrace.declare.node import Node
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,10 @@ class Analysed:
     schema: StructType
     _projection: Any
     _failing: tuple[bool, ...]
+    python: tuple[str, ...] = ()
+    """The Python functions in it."""
+    chance: str | None = None
+    """The function in it that a replay would give another value; Python functions are taken at their word."""
 
     def over(self, row: Column) -> list[Column]:
         """Return the columns, read from the struct `row`."""
@@ -55,6 +61,8 @@ class Kernel:
                 cure="start it with headrace.run.session.start, or add headrace's jars to spark.jars",
             ) from missing
         self._expressions = jvm.headrace.expression.Expressions
+        self.python: dict[Node, str] = {}
+        """The Python functions that Spark found in each step that was analysed, "" for none."""
 
     def pack(self, row: Column) -> Column:
         """Make a struct the bytes of a row."""
@@ -81,15 +89,23 @@ class Kernel:
         except Exception as refused:
             raise refusal(refused, where) from refused
         failing = tuple(bool(projection.mayFail(each)) for each in range(len(columns)))
-        return Analysed(_schema(projection.schemaJson()), projection, failing)
+        return _analysed(projection, failing)
 
     def transform(self, schema: StructType, function: Any, where: str) -> tuple[Analysed, Any]:
         """Take apart what a user's function makes of an empty frame; second is its condition or None."""
         empty = self.empty(schema)
         try:
             made = function(empty)
+        except HeadraceError:
+            raise
         except PySparkException as refused:
             raise refusal(refused, where) from refused
+        except Exception as raised:
+            raise PlanError(
+                f"the function given to transform raised {type(raised).__name__}: {raised}",
+                where=where,
+                cure="it is called once, while planning, with a frame without rows: correct it",
+            ) from raised
         if not isinstance(made, DataFrame):
             raise PlanError(
                 f"the function given to transform returned {type(made).__name__}, not a DataFrame",
@@ -104,7 +120,7 @@ class Kernel:
             raise refusal(refused, where) from refused
         names = list(taken.names())
         failing = tuple(bool(taken.mayFail(each)) for each in range(len(names)))
-        return Analysed(_schema(taken.schemaJson()), taken, failing), taken
+        return _analysed(taken, failing), taken
 
     def empty(self, schema: StructType) -> DataFrame:
         """Return a frame without rows."""
@@ -115,12 +131,13 @@ class Kernel:
         return list(self.jvm.headrace.operator.KeyGroups.numbers(program, groups, partitions))
 
 
+def _analysed(projection: Any, failing: tuple[bool, ...]) -> Analysed:
+    schema = StructType.fromJson(json.loads(projection.schemaJson()))
+    return Analysed(schema, projection, failing, tuple(projection.python()), projection.chance())
+
+
 def _java(column: Column) -> Any:
     return column._jc
-
-
-def _schema(text: str) -> StructType:
-    return StructType.fromJson(json.loads(text))
 
 
 def refusal(refused: Exception, where: str) -> PlanError:

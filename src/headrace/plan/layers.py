@@ -134,7 +134,12 @@ class Layers:
 
 def of_rejected(node: Node) -> bool:
     """Tell whether a step works on rejected rows."""
-    return any(parent.name == "rejected" or of_rejected(parent.node) for parent in node.parents)
+    return any(map(is_rejected, node.parents))
+
+
+def is_rejected(port: Port) -> bool:
+    """Tell whether the rows of a port are rejected ones."""
+    return port.name == "rejected" or of_rejected(port.node)
 
 
 def _leads_to(port: Port, node: Node) -> bool:

@@ -28,6 +28,7 @@ from headrace.declare.node import (
     StatefulNode,
     WindowAggNode,
 )
+from headrace.errors import PlanError
 from headrace.plan.columns import to_column
 from headrace.plan.kernel import Kernel, refusal
 
@@ -53,6 +54,13 @@ def types_of(
     kernel: Kernel, node: StatefulNode, row: StructType, key: StructType, inputs: StructType
 ) -> ProgramTypes:
     """Return the types of a step over `row`; those of aggregates are what a batch query would give."""
+    taken = next((name for name in row.names if name.lower() == LATE_BY.name), None)
+    if taken is not None:
+        raise PlanError(
+            f'the column "{taken}" has the name of one that late rows get',
+            where=node.where,
+            cure="rename it before the step",
+        )
     late = StructType([*row, StructField(LATE_BY.name, DoubleType())])
     if not isinstance(node, WindowAggNode):
         return ProgramTypes(key, inputs, row, (), row, late)

@@ -7,8 +7,8 @@ whether the row is still alive in it. A failing expression makes the row a rejec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -24,6 +24,7 @@ from headrace.declare.node import (
     WithColumnsNode,
 )
 from headrace.errors import PlanError
+from headrace.plan import repeatable
 from headrace.plan.columns import to_column
 from headrace.plan.kernel import Analysed, Kernel
 
@@ -56,10 +57,16 @@ class Rejection:
 
 @dataclass
 class Frame:
-    """A wide frame that grows by two columns a step."""
+    """A wide frame that grows by two columns a step.
+
+    `promises` are the steps that a replay must compute again as they were, see `repeatable.promises`.
+    """
 
     kernel: Kernel
     frame: DataFrame
+    promises: Mapping[Node, str] = field(default_factory=dict)
+    transformed: dict[Node, list[str]] = field(default_factory=dict)
+    """The columns that each transform made anew; of other steps the declaration tells."""
     taken: int = 0
 
     def add(self, **columns: Column) -> None:
@@ -79,8 +86,21 @@ class Frame:
 
     def analyse(self, rows: Rows, expressions: Sequence[tuple[str, Expression]], where: str) -> Analysed:
         """Let Spark look at named expressions over rows."""
-        columns = [to_column(expression, rows.schema.names).alias(name) for name, expression in expressions]
+        columns = [
+            to_column(expression, rows.schema.names, where).alias(name) for name, expression in expressions
+        ]
         return self.kernel.analyse(rows.schema, columns, where)
+
+    def analyse_step(self, rows: Rows, expressions: Sequence[tuple[str, Expression]], node: Node) -> Analysed:
+        """Let Spark look at the expressions of a step, which a replay may have to repeat."""
+        analysed = self.analyse(rows, expressions, node.where)
+        self._learn(node, analysed)
+        return analysed
+
+    def _learn(self, node: Node, analysed: Analysed) -> None:
+        self.kernel.python[node] = ", ".join(analysed.python)
+        if analysed.chance is not None and node in self.promises:
+            raise repeatable.refused(analysed.chance, self.promises[node], node.where)
 
     def guarded(
         self, rows: Rows, value: Column, *, may_fail: bool, step: str
@@ -103,7 +123,7 @@ class Frame:
             return self._where(node, rows, name)
         if isinstance(node, SelectNode):
             chosen = [(each.name, each.expression) for each in node.projections]
-            return self._project(rows, self.analyse(rows, chosen, node.where), name)
+            return self._project(rows, self.analyse_step(rows, chosen, node), name)
         if isinstance(node, WithColumnsNode):
             return self._with_columns(node, rows, name)
         if isinstance(node, TransformNode):
@@ -113,7 +133,7 @@ class Frame:
         raise TypeError(f"{node.verb} is not a stateless step")
 
     def _where(self, node: WhereNode, rows: Rows, name: str) -> tuple[Rows, list[Rejection]]:
-        analysed = self.analyse(rows, [("condition", node.condition)], node.where)
+        analysed = self.analyse_step(rows, [("condition", node.condition)], node)
         kind = analysed.schema[0].dataType
         if not isinstance(kind, BooleanType):
             raise PlanError(
@@ -149,10 +169,12 @@ class Frame:
 
         new = {each.name: each.expression for each in node.projections}
         old = [(field.name, new.pop(field.name, column(f"`{field.name}`"))) for field in rows.schema]
-        return self._project(rows, self.analyse(rows, [*old, *new.items()], node.where), name)
+        return self._project(rows, self.analyse_step(rows, [*old, *new.items()], node), name)
 
     def _transform(self, node: TransformNode, rows: Rows, name: str) -> tuple[Rows, list[Rejection]]:
         analysed, taken = self.kernel.transform(rows.schema, node.function, node.where)
+        self._learn(node, analysed)
+        self.transformed[node] = list(taken.made())
         if node.declared is not None and list(node.declared) != analysed.schema.names:
             raise PlanError(
                 f"the function given to transform makes the columns {', '.join(analysed.schema.names)}, "
@@ -171,8 +193,8 @@ class Frame:
 
     def _aligned(self, node: Node, rows: Rows, like: StructType) -> Rows:
         """Bring the columns into the order of the union's first stream."""
-        for field in like:
-            mine = next((each for each in rows.schema if each.name == field.name), None)
+        for wanted in like:
+            mine = next((each for each in rows.schema if each.name == wanted.name), None)
             if mine is None or len(like) != len(rows.schema):
                 raise PlanError(
                     f"union: the columns are {', '.join(like.names)} on one side "
@@ -180,12 +202,12 @@ class Frame:
                     where=node.where,
                     cure="select the same columns on both sides",
                 )
-            if mine.dataType.simpleString() != field.dataType.simpleString():
+            if mine.dataType.simpleString() != wanted.dataType.simpleString():
                 raise PlanError(
-                    f"union: {field.name!r} is {field.dataType.simpleString()} on one side "
+                    f"union: {wanted.name!r} is {wanted.dataType.simpleString()} on one side "
                     f"and {mine.dataType.simpleString()} on the other",
                     where=node.where,
-                    cure=f"cast one of them: .with_columns({field.name}=F.col({field.name!r}).cast(...))",
+                    cure=f"cast one of them: .with_columns({wanted.name}=F.col({wanted.name!r}).cast(...))",
                 )
         if rows.schema.names == like.names:
             return rows

@@ -18,11 +18,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowAggNode
 from headrace.errors import PlanError
 from headrace.plan.kernel import Kernel
-from headrace.plan.layers import Layers
+from headrace.plan.layers import Layers, is_rejected
 from headrace.plan.programs import ProgramTypes, types_of
 from headrace.plan.rows import Frame, Rejection, Rows
 
@@ -102,6 +103,8 @@ class Weaver:
         for parent in node.parents:
             for thread, rows in list(self.rows[parent]):
                 stepped, rejections = self.frames[thread].step(node, rows, name, like)
+                if rejections and is_rejected(parent):
+                    raise _fails_on_rejected(node, name)
                 made.append((thread, stepped.at(rows.time)))
                 for rejection in rejections:
                     self.reject(thread, node, rejection)
@@ -142,6 +145,8 @@ class Weaver:
         [parent] = node.parents
         for thread, rows in self.rows[parent]:
             frame = self.frames[thread]
+            if thread is not None:
+                _check_time(frame, thread, node)
             aggregates = node.aggregates if isinstance(node, WindowAggNode) else ()
             inputs = [
                 (f"input{position}", aggregate.input)
@@ -150,7 +155,7 @@ class Weaver:
             ]
             named = [(name, column(f"`{name}`")) for name in node.keys]
             keys = frame.analyse(rows, named, node.where) if named else None
-            taken = frame.analyse(rows, inputs, node.where) if inputs else None
+            taken = frame.analyse_step(rows, inputs, node) if inputs else None
             struct = F.col(rows.struct)
             computed_inputs = (
                 F.struct(
@@ -197,7 +202,7 @@ class Weaver:
     def _bounds(self, frame: Frame, rows: Rows, node: WindowAggNode) -> list[Column]:
         """Return the bounds of a custom window; a row without good ones fails."""
         stated = list(zip((START, END), node.stated or (), strict=True))
-        analysed = frame.analyse(rows, stated, node.where)
+        analysed = frame.analyse_step(rows, stated, node)
         for (name, expression), kind in zip(stated, analysed.schema, strict=True):
             if not isinstance(kind.dataType, TimestampType):
                 raise PlanError(
@@ -271,3 +276,21 @@ class Weaver:
         """Lead bytes on that are no rows of the pipeline: ticks, and lines of the ledger."""
         self.special[len(self.exits)] = told
         self.exits.append(_Exit(None, content, None))
+
+
+def _check_time(frame: Frame, source: SourceNode, node: StatefulNode) -> None:
+    """Refuse what `check_event_time` refuses, of transforms."""
+    time = (source.topic.time or "").lower()
+    for step in node.walk():
+        if time in (name.lower() for name in frame.transformed.get(step, ())):
+            raise time_replaced(source, step.where, node.where, PlanError)
+
+
+def _fails_on_rejected(node: Node, name: str) -> PlanError:
+    return PlanError(
+        f"step {name} computes something that may fail, on rejected rows: a row that it rejects again has "
+        "nowhere to go",
+        where=node.where,
+        cure="compute what gives null instead: .try_cast(...) for .cast(...), F.try_add, F.try_divide, "
+        "F.try_element_at, F.try_to_timestamp and the like; or deliver the rows as they are",
+    )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType as Schema
 
-    from headrace.declare.node import Port
+    from headrace.declare.node import Node, Port
     from headrace.plan.layers import Layers
 
 KAFKA = StructType(
@@ -41,10 +41,13 @@ KAFKA = StructType(
 _OUTPUT = "port int, time bigint, source int, partition int, offset bigint, payload binary"
 
 
-def check(layers: Layers, spark: SparkSession) -> dict[Port, Schema]:
-    """Return the schema of every port; what Spark refuses is an error at the user's line."""
+def check(layers: Layers, spark: SparkSession) -> tuple[dict[Port, Schema], dict[Node, str]]:
+    """Return the schema of every port, and the Python functions of every step.
+
+    What Spark refuses is an error at the user's line.
+    """
     kernel = Kernel(spark)
     raw = {source: kernel.empty(KAFKA) for source in layers.sources}
     made = front.build(kernel, layers, raw, source_indices(layers, None))
     back.build(kernel, layers, spark.createDataFrame([], _OUTPUT), made.schemas)
-    return made.schemas
+    return made.schemas, kernel.python

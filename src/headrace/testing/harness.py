@@ -157,17 +157,18 @@ class Harness:
         return self
 
     def drain(self) -> dict[str, list[dict[str, Any]]]:
-        """Close all windows and return what came of it."""
-        self.run()
+        """Process what was fed, close all windows, and return what came of both."""
+        before = self.run()
         for source in self._layers.sources:
             self._clock.advance(source.name, END)
-        return self.run()
+        after = self.run()
+        return {label: [*before[label], *after[label]] for label in after}
 
     def run(self) -> dict[str, list[dict[str, Any]]]:
         """Process what was fed; return the new rows of every delivery."""
         self._process()
         new: dict[str, list[dict[str, Any]]] = {label: [] for label in self.pipeline.deliveries}
-        for _epoch, ordinal, _key, value in self._collected.drain():
+        for _epoch, _task, ordinal, _key, value in self._collected.drain():
             outlet = self.built.outlets[int(ordinal)]
             if outlet.counted:
                 self.counts[" ".join(outlet.counted)] += 1

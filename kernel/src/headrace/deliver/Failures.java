@@ -66,7 +66,7 @@ final class Failures {
     String told = clients.redact(deepest.getMessage());
     if (deepest instanceof ConfigException && told.contains("bootstrap")) {
       return new DeliveryException("no Kafka broker is known by the name " + clients.servers() + " (" + told + ")",
-          "correct kafka.bootstrap.servers");
+          "correct kafka.bootstrap");
     }
     return new DeliveryException("Kafka's client refused its options (" + told + ")", "correct the kafka options");
   }
@@ -141,7 +141,7 @@ final class Failures {
     }
     if (at instanceof TimeoutException) {
       return text(where + ": no answer from Kafka at " + clients.servers() + " in time (" + told + ")",
-          "check that the brokers run and that kafka.bootstrap.servers is right");
+          "check that the brokers run and that kafka.bootstrap is right");
     }
     return null;
   }

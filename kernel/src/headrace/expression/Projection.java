@@ -3,6 +3,8 @@ package headrace.expression;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -14,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.types.StructType;
 import scala.Some;
 import scala.collection.immutable.ArraySeq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** Analysed columns over the fields of a stream's rows, and perhaps a condition that keeps rows. */
 public final class Projection {
@@ -66,6 +69,46 @@ public final class Projection {
     return condition == null
         ? null
         : Expressions.column(over(condition, Expressions.expression(struct)));
+  }
+
+  /** The first function here that a replay would give another value, null if there is none. */
+  public String chance() {
+    for (Expression output : outputs) {
+      String found = Chance.of(output);
+      if (found != null) {
+        return found;
+      }
+    }
+    return condition == null ? null : Chance.of(condition);
+  }
+
+  /** The fields of the result that are not the field of the same name as it was. */
+  public List<String> made() {
+    List<String> made = new ArrayList<>();
+    for (int field = 0; field < outputs.size(); field++) {
+      String name = schema.fieldNames()[field];
+      if (!(outputs.get(field) instanceof AttributeReference kept && kept.name().equals(name))) {
+        made.add(name);
+      }
+    }
+    return made;
+  }
+
+  /** The names of the Python functions here. */
+  public List<String> python() {
+    TreeSet<String> names = new TreeSet<>();
+    outputs.forEach(output -> addPython(output, names));
+    if (condition != null) {
+      addPython(condition, names);
+    }
+    return List.copyOf(names);
+  }
+
+  private static void addPython(Expression expression, Set<String> names) {
+    if (expression instanceof PythonUDF function) {
+      names.add(function.name());
+    }
+    CollectionConverters.asJava(expression.children()).forEach(child -> addPython(child, names));
   }
 
   public boolean conditionMayFail() {

@@ -6,12 +6,17 @@ import headrace.clock.Clock;
 import headrace.step.Ledger;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.TreeMap;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import scala.Tuple2;
 
 /** Epochs whose rows are kept on the driver: what tests read instead of a sink. */
 public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
@@ -30,8 +35,14 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
 
   @Override
   public synchronized void call(Dataset<Row> packed, Long epoch) {
-    for (Row each : packed.collectAsList()) {
-      byte[] bytes = each.getAs(0);
+    MapPartitionsFunction<byte[], Tuple2<Integer, byte[]>> numbered = Collected::numbered;
+    List<Tuple2<Integer, byte[]>> handedOver =
+        packed
+            .as(Encoders.BINARY())
+            .mapPartitions(numbered, Encoders.tuple(Encoders.INT(), Encoders.BINARY()))
+            .collectAsList();
+    for (Tuple2<Integer, byte[]> each : handedOver) {
+      byte[] bytes = each._2();
       UnsafeRow row = new UnsafeRow(outlets);
       row.pointTo(bytes, bytes.length);
       for (int outlet = 0; outlet < outlets; outlet++) {
@@ -43,7 +54,7 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
             continue;
           }
           rows.add(new String[] {
-            epoch.toString(), Integer.toString(outlet), text(handed, 0), text(handed, 1)
+            epoch.toString(), each._1().toString(), Integer.toString(outlet), text(handed, 0), text(handed, 1)
           });
         }
       }
@@ -63,11 +74,26 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
     return json.toString();
   }
 
-  /** Takes what was collected since the last call: epoch, outlet, key and value of each row. */
+  /** Takes what was collected since the last call: epoch, task, outlet, key and value of each row, in the task's order. */
   public synchronized List<String[]> drain() {
     List<String[]> taken = new ArrayList<>(rows);
     rows.clear();
     return taken;
+  }
+
+  private static Iterator<Tuple2<Integer, byte[]>> numbered(Iterator<byte[]> rows) {
+    int task = TaskContext.getPartitionId();
+    return new Iterator<>() {
+      @Override
+      public boolean hasNext() {
+        return rows.hasNext();
+      }
+
+      @Override
+      public Tuple2<Integer, byte[]> next() {
+        return new Tuple2<>(task, rows.next());
+      }
+    };
   }
 
   private static String text(UnsafeRow row, int ordinal) {

@@ -162,7 +162,7 @@ final class SteeredStream
     if (!lost.isEmpty()) {
       throw new IllegalStateException(
           "Rows of topic " + steering.topic() + " were deleted by its retention before they were read: " + lost
-              + ". To go on without them set failOnDataLoss to false.");
+              + ". To go on without them declare the topic with on_data_loss=\"continue\".");
     }
   }
 
@@ -183,7 +183,7 @@ final class SteeredStream
       throw new IllegalStateException(
           "Topic " + steering.topic() + " no longer holds what this query was going to read (deleted and made anew, or "
               + "cut by its retention): " + gone.getMessage()
-              + " To go on without it set failOnDataLoss to false; reset the checkpoint to read the topic anew.",
+              + " To go on without it declare the topic with on_data_loss=\"continue\"; reset the checkpoint to read the topic anew.",
           gone);
     }
   }
