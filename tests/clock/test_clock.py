@@ -18,7 +18,7 @@ def test_the_offset_holds_only_w_and_the_tick(clocked: Make) -> None:
     one.run()
     for epoch in one.logged("offsets"):
         clock = one.offsets(epoch)["headrace_clock"]
-        assert set(clock) == {"watermarks", "tick"}
+        assert set(clock) == {"watermarks", "programs", "tick"}
         assert set(clock["watermarks"]) == {"payments"}
     assert one.offsets(0)["headrace_clock"]["watermarks"]["payments"] == NONE
     assert one.offsets(1)["headrace_clock"]["watermarks"]["payments"] == 95 * SECOND
@@ -254,6 +254,23 @@ def test_the_clock_may_be_asked_before_its_sources(clocked: Make, names: str, *,
     one.die_after_commit_of(0)
     one.drain = drain
     assert one.run()[-1].watermarks == {1: END if drain else 95 * SECOND}
+
+
+def test_a_source_that_joins_an_old_program_does_not_move_its_w_back(clocked: Make) -> None:
+    one = clocked()
+    one.feed("payments", 0, 100)
+    one.run()
+    one.sources["cards"] = one.sources["payments"]
+    one.programs[0]["sources"] = ["payments", "cards"]
+    one.programs.append({"id": 2, "sources": ["payments", "cards"], "groups": [9]})
+    one.feed("cards", 0, 40)
+    # The old program has closed what is before 95 s; the new one has closed nothing, and waits for both.
+    assert [(e.rows, e.watermarks) for e in one.run()] == [
+        ([(1, 0, 40 * SECOND)], {1: 95 * SECOND, 2: NONE}),
+        ([], {1: 95 * SECOND, 2: 35 * SECOND}),
+    ]
+    one.feed("cards", 0, 120)
+    assert one.run()[-1].watermarks == {1: 95 * SECOND, 2: 95 * SECOND}
 
 
 def test_state_is_written_only_when_it_changed(clocked: Make) -> None:

@@ -1,9 +1,13 @@
 """Event time, as it is kept per partition: lagging, idle, never heard from."""
 
+from functools import reduce
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 
+from headrace import Kafka, Pipeline
 from headrace.testing import Harness
-from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
+from tests.pipeline.shop import at, batch, panes, per_shop, pipeline, sale, sales
 
 
 def test_a_partition_that_lags_ten_minutes_behind_loses_nothing(spark: SparkSession) -> None:
@@ -73,3 +77,24 @@ def test_time_by_hand_reaches_groups_that_are_silent(spark: SparkSession) -> Non
         out = harness.run()
         assert [row["id"] for row in out["late"]] == ["99"]
         assert [row["last"] for row in out["panes"]] == ["98"]
+
+
+def test_a_topic_that_joins_an_old_window_goes_on_and_its_old_rows_are_late(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def from_(*topics: str) -> Pipeline:
+        streams = [sales(topic=topic) for topic in topics]
+        stream = reduce(lambda one, other: one.union(other), streams)
+        windows = per_shop(stream)
+        return Pipeline("joined", panes=windows.to(Kafka("panes")), late=windows.late.to(Kafka("late")))
+
+    first = [sale(number, number) for number in range(30)]
+    with Harness(from_("a"), spark, by_hand=False, checkpoint=str(tmp_path), feed="joined") as harness:
+        harness.feed("a", *first).run()
+        assert panes(harness.rows("panes")).keys() == {("a", 0), ("a", 10)}
+    with Harness(from_("a", "b"), spark, by_hand=False, checkpoint=str(tmp_path), feed="joined") as harness:
+        harness.feed("b", sale(100, 5), sale(101, 25)).run()
+        harness.restart()
+        harness.feed("b", sale(102, 6), sale(103, 50)).feed("a", sale(104, 45)).run()
+        assert [row["id"] for row in harness.rows("late")] == ["100", "102"]
+        assert panes(harness.rows("panes")) == {("a", 20): (11, 11)}

@@ -222,8 +222,10 @@ public final class Clock {
         take(start);
       }
       SortedMap<String, Long> watermarks = watermarks(bounded);
-      if (!watermarks.equals(now.watermarks) || mustNudge(bounded)) {
-        now = new ClockOffset(watermarks, Math.max(millis(), now.tick + 1));
+      SortedMap<Integer, Long> programs = programs(watermarks, now.programs, spec.programs());
+      boolean moved = !watermarks.equals(now.watermarks) || !programs.equals(now.programs);
+      if (moved || mustNudge(bounded)) {
+        now = new ClockOffset(watermarks, programs, Math.max(millis(), now.tick + 1));
       }
       publish(now);
       return now;
@@ -261,7 +263,7 @@ public final class Clock {
         policies.get(source).atLeast(watermark);
       }
     });
-    now = new ClockOffset(watermarks, logged.tick);
+    now = new ClockOffset(watermarks, logged.programs, logged.tick);
   }
 
   /** Every job that this thread starts from here on runs under these watermarks. */
@@ -273,12 +275,24 @@ public final class Clock {
     spark.setLocalProperty(EpochWatermarks.PROPERTY, EpochWatermarks.format(byProgram));
   }
 
-  /** W of a program: the least of the sources upstream of it. */
+  /** W of a program in the epoch that ends at an offset. */
   static long watermark(ClockOffset offset, ClockSpec.Program program) {
-    return program.sources().stream()
-        .mapToLong(source -> offset.watermarks.getOrDefault(source, EpochWatermarks.NONE))
-        .min()
-        .orElse(EpochWatermarks.NONE);
+    return offset.programs.getOrDefault(program.id(), EpochWatermarks.NONE);
+  }
+
+  /** W of the programs: the least of the sources upstream, and where that is behind, what it was before. */
+  static SortedMap<Integer, Long> programs(
+      Map<String, Long> watermarks, Map<Integer, Long> before, List<ClockSpec.Program> programs) {
+    SortedMap<Integer, Long> byProgram = new TreeMap<>();
+    for (ClockSpec.Program program : programs) {
+      long least = program.sources().stream()
+          .mapToLong(source -> watermarks.getOrDefault(source, EpochWatermarks.NONE))
+          .min()
+          .orElse(EpochWatermarks.NONE);
+      // Behind is a source that joined an older step: what that has closed stays closed.
+      byProgram.put(program.id(), Math.max(least, before.getOrDefault(program.id(), EpochWatermarks.NONE)));
+    }
+    return byProgram;
   }
 
   private Map<String, Map<Integer, Long>> currentMaxima() {
