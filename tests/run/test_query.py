@@ -14,6 +14,7 @@ from headrace import Bounded, CheckpointError, F, HeadraceError, Kafka, Pipeline
 from headrace.run import query, reset
 from headrace.run import settings as all_settings
 from headrace.run.settings import Settings
+from tests.deliver.waiting import until
 from tests.pipeline.shop import START, Sale, batch, per_shop, sale
 from tests.run.broker import Broker
 
@@ -134,6 +135,40 @@ def test_a_deleted_checkpoint_is_asked_about_and_reset_answers(shop: Callable[..
     assert done["deleted"][f"{here.topic}.all"] >= 40
     here.run(until="drained")
     assert here.panes() == batch(rows)
+
+
+def test_a_start_that_is_refused_leaves_the_running_one_alone(
+    shop: Callable[..., Shop], tmp_path: Path
+) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(1, 1)])
+    running = query.start(here.pipeline(), here.settings, spark=here.spark)
+    try:
+        until(lambda: len(here.broker.values(f"{here.topic}.all")) == 1)
+        here.folder = tmp_path / "elsewhere"
+        with pytest.raises(CheckpointError, match="results of another history"):
+            here.run()
+        here.broker.send(here.topic, [sale(2, 2)])
+        until(lambda: len(here.broker.values(f"{here.topic}.all")) == 2)
+        assert running.active()
+    finally:
+        running.stop()
+
+
+def test_the_first_exactly_once_delivery_of_an_old_checkpoint(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(1, 1)])
+    stream = here.source()
+    plain = {"all": stream.to(Kafka(f"{here.topic}.all", guarantee="at-least-once"))}
+    here.run(Pipeline(here.name, **plain))
+    here.broker.send(here.topic, [sale(2, 2)])
+    both = Pipeline(here.name, **plain, more=stream.to(Kafka(f"{here.topic}.more")))
+    here.run(both)
+    assert {row["id"] for row in here.broker.values(f"{here.topic}.all")} == {"1", "2"}
+    assert [row["id"] for row in here.broker.values(f"{here.topic}.more")] == ["2"]
+    here.run(both)
 
 
 def test_renamed_and_swapped_steps_are_refused_before_spark_starts(shop: Callable[..., Shop]) -> None:

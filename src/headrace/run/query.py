@@ -141,8 +141,8 @@ def start(
         # The manifest comes first: a history that is adopted must have a checkpoint that knows its name.
         manifests.write(folder, manifest)
         kafka.check_history(kernel, delivery, manifest, begun=begun)
-    else:
-        manifests.write(folder, manifest)
+        manifest = replace(manifest, adopted=True)
+    manifests.write(folder, manifest)
     progress = kernel.jvm.headrace.run.Progress("headrace clock")
     spark._jsparkSession.streams().addListener(progress)
     epochs = kernel.jvm.headrace.run.Epochs(query, progress, json.dumps(delivery), json.dumps(_told(built)))
