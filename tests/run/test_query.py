@@ -1,5 +1,8 @@
 """Pipelines run on a real Kafka: exactly once, from where they stopped, refused where history is unclear."""
 
+import base64
+import json
+import random
 import shutil
 import uuid
 from collections.abc import Callable
@@ -8,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from headrace import Bounded, CheckpointError, F, HeadraceError, Kafka, Pipeline, RunError, Stream, Topic
@@ -213,6 +217,36 @@ def test_partitions_added_while_running_are_read(shop: Callable[..., Shop]) -> N
     here.broker.send(here.topic, [sale(2, 2)], partition=2)
     here.run(until="drained")
     assert {row["id"] for row in here.broker.values(f"{here.topic}.all")} == {"1", "2"}
+
+
+def test_rows_of_aborted_transactions_are_not_read(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic, 1)
+    writer = Producer({"bootstrap.servers": here.broker.address, "transactional.id": here.topic})
+    writer.init_transactions(30)
+    for number, end in enumerate((writer.commit_transaction, writer.abort_transaction) * 2):
+        writer.begin_transaction()
+        writer.produce(here.topic, json.dumps(sale(number, number)).encode())
+        writer.flush(30)
+        end(30)
+    here.run(until="drained")
+    assert sorted(row["id"] for row in here.broker.values(f"{here.topic}.all")) == ["0", "2"]
+
+
+def test_a_bad_row_that_is_too_large_to_be_delivered_whole_stops_nothing(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic, 1)
+    bad = b"{" + random.Random(1).randbytes(900_000)
+    here.broker.send(here.topic, [bad, sale(1, 1)])
+    stream = here.source()
+    out = {name: Kafka(f"{here.topic}.{name}") for name in ("all", "rejected")}
+    here.run(Pipeline(here.name, all=stream.to(out["all"]), rejected=stream.rejected.to(out["rejected"])))
+    assert [row["id"] for row in here.broker.values(f"{here.topic}.all")] == ["1"]
+    [rejected] = here.broker.values(f"{here.topic}.rejected")
+    left = base64.b64decode(rejected["value"])
+    assert len(left) > 700_000
+    assert bad.startswith(left)
+    assert "too large to be delivered whole" in rejected["reason"]
 
 
 def test_a_start_at_a_time_leaves_out_what_was_before(shop: Callable[..., Shop]) -> None:

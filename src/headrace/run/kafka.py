@@ -103,7 +103,8 @@ def read(kernel: Kernel, query: str, source: SourceNode, settings: Settings) -> 
         )
     else:
         reader = reader.option("startingOffsets", topic.start)
-    for name, value in clients(settings, topic.options).items():
+    # What a transaction wrote and did not commit, such as a replaced attempt of another pipeline, never was.
+    for name, value in {"isolation.level": "read_committed", **clients(settings, topic.options)}.items():
         reader = reader.option(f"kafka.{name}", value)
     return reader.load()
 
