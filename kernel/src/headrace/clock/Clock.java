@@ -129,6 +129,11 @@ public final class Clock {
    * last thing in foreachBatch, also for an epoch that is replayed.
    */
   public synchronized void epochEnded(long epoch) {
+    feeds.values().forEach(Feed::epochEnded);
+    if (spec.programs().isEmpty()) {
+      // Nobody's W follows from them.
+      return;
+    }
     Map<String, Map<Integer, Long>> current = currentMaxima();
     if (!current.equals(saved)) {
       log.write(epoch, current);

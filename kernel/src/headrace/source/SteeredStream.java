@@ -38,6 +38,8 @@ final class SteeredStream
   /** The end of the epoch that runs; it becomes the position when Spark asks again. */
   private Offset running;
   private long runningSince;
+  /** What it took, the wait for the next trigger left out; below zero while it runs. */
+  private long runningNanos = -1;
   private long runningRows;
 
   private Offset next;
@@ -106,10 +108,18 @@ final class SteeredStream
         .allMatch(end -> processed.getOrDefault(end.getKey(), -1L) >= end.getValue());
   }
 
+  @Override
+  public void epochEnded() {
+    if (running != null) {
+      runningNanos = System.nanoTime() - runningSince;
+    }
+  }
+
   /** The epoch that was planned is over, or this would not be asked. */
   private void settle() {
     if (running != null) {
-      pace.adapt(runningRows, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - runningSince));
+      long nanos = runningNanos < 0 ? System.nanoTime() - runningSince : runningNanos;
+      pace.adapt(runningRows, TimeUnit.NANOSECONDS.toMillis(nanos));
       if (position == null) {
         failOnLoss(running);
       }
@@ -175,6 +185,7 @@ final class SteeredStream
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
     runningSince = System.nanoTime();
+    runningNanos = -1;
     runningRows = Offsets.rows(Offsets.of(start), Offsets.of(end));
     running = end;
     try {
