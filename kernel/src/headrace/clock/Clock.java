@@ -33,6 +33,7 @@ public final class Clock {
   private final Map<String, Feed> feeds = new ConcurrentHashMap<>();
   private Map<String, Map<Integer, Long>> restored = new TreeMap<>();
   private Map<String, Map<Integer, Long>> saved = new TreeMap<>();
+  private final Map<String, Map<Integer, Long>> told = new TreeMap<>();
   private ClockOffset now;
   private boolean draining;
   private boolean nudged;
@@ -198,6 +199,7 @@ public final class Clock {
   /** The query (re)starts: takes up W and maxima from the checkpoint, and has them in place for a replay. */
   synchronized void start() {
     maxima.reset();
+    told.clear();
     restored = log.lastCommitted();
     saved = restored;
     nudged = false;
@@ -220,6 +222,8 @@ public final class Clock {
 
   /** The offset as of now; the same one as long as no W moved. */
   ClockOffset next(ClockOffset start, boolean bounded) {
+    // Before the sources are looked at: silence begins with the look that finds nothing more.
+    tell();
     // Not under the lock: a source may have to ask its broker.
     feeds.values().forEach(Feed::poll);
     synchronized (this) {
@@ -247,6 +251,22 @@ public final class Clock {
       watermarks.put(source, over ? EpochWatermarks.END : policy.watermark());
     });
     return watermarks;
+  }
+
+  /** Tells the policies what was heard since they were told last; the first time also what was restored. */
+  private synchronized void tell() {
+    Map<Integer, Map<Integer, Long>> reports = maxima.reports();
+    Map<String, Map<Integer, Long>> seen = currentMaxima();
+    for (ClockSpec.Source source : spec.sources()) {
+      Map<Integer, Long> now = reports.getOrDefault(source.index(), Map.of());
+      Map<Integer, Long> before = told.computeIfAbsent(source.name(), s -> new TreeMap<>());
+      seen.getOrDefault(source.name(), Map.of()).forEach((partition, time) -> {
+        Long count = now.getOrDefault(partition, 0L);
+        if (!count.equals(before.put(partition, count))) {
+          policies.get(source.name()).observe(partition, time);
+        }
+      });
+    }
   }
 
   /**
