@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
 import pytest
+from pyspark.sql import DataFrame
 
-from tests.clock.running import END, NONE, SECOND, Clocked
+from tests.clock.running import DEADLINE, END, NONE, SECOND, Clocked
 
 Make = Callable[..., Clocked]
 
@@ -305,6 +307,38 @@ def test_w_that_follows_from_events_is_not_moved_by_hand(clocked: Make) -> None:
     one.run()
     with pytest.raises(Exception, match="follows from its events"):
         one.clock.advance("payments", 42)
+
+
+def test_a_clock_without_programs_keeps_nothing(clocked: Make) -> None:
+    one = clocked(programs=[])
+    one.feed("payments", 0, 100)
+    one.run()
+    assert one.logged("commits")
+    assert one.states() == {}
+
+
+@pytest.mark.parametrize("interval", ["0 seconds", "1 hour"])
+def test_settling_waits_for_the_running_epoch(clocked: Make, interval: str) -> None:
+    one = clocked()
+    take = one._epoch
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(batch: DataFrame, number: int) -> None:
+        begun.set()
+        assert go_on.wait(DEADLINE)
+        take(batch, number)
+
+    one._epoch = slowly  # type: ignore[method-assign]
+    one.feed("payments", 0, 100)
+    query = one.start(processingTime=interval)
+    assert begun.wait(DEADLINE)
+    one.clock.freeze()
+    settle = one.java.run.Queries.settle
+    assert not settle(query._jsq, one.clock, 200)
+    go_on.set()
+    assert settle(query._jsq, one.clock, 60_000)
+    assert one.logged("offsets") == one.logged("commits") == [0]
+    one.stop()
 
 
 def test_a_frozen_clock_lets_the_running_epoch_commit_and_begins_none(clocked: Make) -> None:

@@ -58,9 +58,10 @@ class Running:
 
     def settle(self, seconds: float = 60) -> None:
         """Take no new rows, and wait until the running epoch is committed."""
-        self._kernel.jvm.headrace.clock.Clock.of(self._query).freeze()
+        clock = self._kernel.jvm.headrace.clock.Clock.of(self._query)
+        clock.freeze()
         deadline = timedelta(seconds=seconds)
-        self._kernel.jvm.headrace.run.Queries.settle(self._java, deadline // timedelta(milliseconds=1))
+        self._kernel.jvm.headrace.run.Queries.settle(self._java, clock, deadline // timedelta(milliseconds=1))
 
     def stop(self) -> None:
         """Stop at once. A running epoch is replayed by the next start."""

@@ -31,6 +31,7 @@ public final class Clock {
   private final Map<String, Policy> policies = new LinkedHashMap<>();
   private final Map<String, Map<Integer, Position>> positions = new TreeMap<>();
   private final Map<String, Feed> feeds = new ConcurrentHashMap<>();
+  private final Map<String, Integer> askedFrozen = new ConcurrentHashMap<>();
   private Map<String, Map<Integer, Long>> restored = new TreeMap<>();
   private Map<String, Map<Integer, Long>> saved = new TreeMap<>();
   private final Map<String, Map<Integer, Long>> told = new TreeMap<>();
@@ -118,6 +119,19 @@ public final class Clock {
   /** Whether this run takes no more news. */
   public boolean frozen() {
     return frozen;
+  }
+
+  /** A frozen source was asked for news. */
+  public void askedFrozen(String source) {
+    askedFrozen.merge(source, 1, Integer::sum);
+  }
+
+  /**
+   * Whether no epoch of this run is at work or to come. Spark asks every source once a trigger: one that was
+   * asked twice since the freeze was asked in a trigger after that in which the last epoch could still begin.
+   */
+  public boolean settled() {
+    return askedFrozen.values().stream().anyMatch(times -> times >= 2);
   }
 
   /** A bounded run ends with every window closed. Before the query starts. */
@@ -245,11 +259,7 @@ public final class Clock {
     SortedMap<String, Long> watermarks = new TreeMap<>();
     // Rows of the last epoch are processed and no further ones come in this run: nothing can be late any more.
     boolean over = draining && bounded && feeds.values().stream().allMatch(feed -> feed.started() && feed.exhausted());
-    Map<String, Map<Integer, Long>> seen = currentMaxima();
-    policies.forEach((source, policy) -> {
-      seen.getOrDefault(source, Map.of()).forEach(policy::observe);
-      watermarks.put(source, over ? EpochWatermarks.END : policy.watermark());
-    });
+    policies.forEach((source, policy) -> watermarks.put(source, over ? EpochWatermarks.END : policy.watermark()));
     return watermarks;
   }
 

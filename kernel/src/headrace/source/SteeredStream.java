@@ -71,6 +71,7 @@ final class SteeredStream
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
     if (clock.frozen()) {
+      clock.askedFrozen(steering.source());
       return start;
     }
     settle();
