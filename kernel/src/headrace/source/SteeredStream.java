@@ -26,6 +26,9 @@ final class SteeredStream
     implements MicroBatchStream, SupportsTriggerAvailableNow, ReportsSourceMetrics, Feed {
   // In a bounded run the end is frozen; what the broker really holds only decides on silence.
   private static final long BOUNDED_FRESH_MILLIS = 200;
+  // A topic that has been quiet is asked less often: the first row after that waits so long at most.
+  private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(5);
+  private static final long QUIET_FRESH_MILLIS = 40;
 
   private final KafkaMicroBatchStream kafka;
   private final Clock clock;
@@ -47,6 +50,7 @@ final class SteeredStream
   private long lookedAt;
   private Map<Integer, Long> ends = Map.of();
   private long endsAt;
+  private long quietSince;
   private long remoteCalls;
 
   SteeredStream(KafkaMicroBatchStream kafka, Clock clock, Steering steering) {
@@ -132,7 +136,7 @@ final class SteeredStream
 
   private void look() {
     long now = System.nanoTime();
-    if (looked && now - lookedAt < TimeUnit.MILLISECONDS.toNanos(steering.freshMillis())) {
+    if (looked && now - lookedAt < TimeUnit.MILLISECONDS.toNanos(freshMillis(now))) {
       return;
     }
     next = kafka.latestOffset(position, ReadLimit.maxRows(pace.rows()));
@@ -143,9 +147,18 @@ final class SteeredStream
       ends = brokersEnds();
       endsAt = now;
     }
+    boolean news = !looked || !next.json().equals(position.json());
     looked = true;
     lookedAt = System.nanoTime();
+    if (news) {
+      quietSince = lookedAt;
+    }
     clock.report(steering.source(), clock.millis(), Offsets.positions(Offsets.of(position), ends));
+  }
+
+  private long freshMillis(long now) {
+    boolean quiet = now - quietSince > QUIET_NANOS;
+    return quiet ? Math.max(steering.freshMillis(), QUIET_FRESH_MILLIS) : steering.freshMillis();
   }
 
   private Map<Integer, Long> brokersEnds() {
