@@ -60,9 +60,9 @@ def build(kernel: Kernel, layers: Layers, out: DataFrame, schemas: Mapping[Port,
     _ports(weaver, schemas)
     names = layers.pipeline.step_names
     deliveries = dict(layers.pipeline.deliveries)
-    of_rejected = {label for label, each in deliveries.items() if _rejected(each.port)}
+    of_rejected = {label for label, each in deliveries.items() if rejected(each.port)}
     nodes = layers.back
-    last = [node for node in nodes if any(_rejected(parent) for parent in node.parents)]
+    last = [node for node in nodes if any(rejected(parent) for parent in node.parents)]
     for node in nodes:
         if node not in last:
             _step(weaver, node, names[node])
@@ -149,7 +149,7 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     )
     if rejection is None:
         return key, alive
-    if not _rejected(delivery.port):
+    if not rejected(delivery.port):
         _reject(weaver, delivery.port.node, rejection)
     return made, computed
 
@@ -177,5 +177,6 @@ def _json(struct: Column) -> Column:
     return F.to_json(struct, JSON).cast("binary")
 
 
-def _rejected(port: Port) -> bool:
-    return port.name == "rejected" or any(_rejected(parent) for parent in port.node.parents)
+def rejected(port: Port) -> bool:
+    """Tell whether rows that could not be used leave here, as they are or after further steps."""
+    return port.name == "rejected" or any(rejected(parent) for parent in port.node.parents)

@@ -162,6 +162,7 @@ def source_indices(layers: Layers, known: manifests.Manifest | None) -> dict[str
 
 def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, Any]:
     """Return what the kernel's delivery needs to know, the epoch aside."""
+    from headrace.plan.back import rejected
     from headrace.run import kafka
 
     sinks = kafka.sinks(layers)
@@ -169,8 +170,13 @@ def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, A
     for ordinal, outlet in enumerate(built.outlets):
         place: dict[str, Any] = {"ordinal": ordinal, "name": outlet.name, "kind": "dropped"}
         if outlet.delivery is not None:
-            sink = layers.pipeline.deliveries[outlet.delivery].sink
-            place |= {"kind": "kafka", "topic": getattr(sink, "topic", ""), "guarantee": sink.guarantee}
+            delivery = layers.pipeline.deliveries[outlet.delivery]
+            place |= {
+                "kind": "kafka",
+                "topic": getattr(delivery.sink, "topic", ""),
+                "guarantee": delivery.sink.guarantee,
+                "rejected": rejected(delivery.port),
+            }
         outlets.append(place)
     return {
         "pipeline": layers.pipeline.name,

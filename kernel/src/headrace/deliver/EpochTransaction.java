@@ -17,7 +17,7 @@ final class EpochTransaction {
   EpochTransaction(DeliverySpec spec, int task, PooledProducer pooled, LongSupplier nanos) {
     this.spec = spec;
     this.task = task;
-    this.channel = new Channel(pooled, spec.outlets().size());
+    this.channel = new Channel(pooled, spec, task);
     this.nanos = nanos;
   }
 
