@@ -9,8 +9,11 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
+    DataType,
     DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     StringType,
@@ -200,7 +203,10 @@ def _program(weaver: _Weaver, node: WindowAggNode) -> None:
         if rejection:
             _reject(weaver, source, rejection)
         key = F.struct(
-            *(each.alias(kind.name) for each, kind in zip(keys.over(struct), keys.schema, strict=True))
+            *(
+                _told_apart(each, kind, node).alias(kind.name)
+                for each, kind in zip(keys.over(struct), keys.schema, strict=True)
+            )
         )
         row = F.struct(
             F.col("__event_time").alias("time"), key.alias("key"), value.alias("inputs"), struct.alias("row")
@@ -209,6 +215,29 @@ def _program(weaver: _Weaver, node: WindowAggNode) -> None:
     types = weaver.programs[node]
     weaver.schemas[Port(node)] = types.output
     weaver.schemas[Port(node, "late")] = types.late
+
+
+def _told_apart(key: Column, kind: StructField, node: WindowAggNode) -> Column:
+    """Make one key of what is equal: keys are told apart by bits, of which 0.0 and NaN have several."""
+    if isinstance(kind.dataType, DoubleType | FloatType):
+        nan, zero = (F.lit(value).cast(kind.dataType) for value in (float("nan"), 0.0))
+        return F.when(F.isnan(key), nan).when(key == zero, zero).otherwise(key)
+    if _holds_floats(kind.dataType):
+        raise PlanError(
+            f"key {kind.name!r} of window {node.name!r} is {kind.dataType.simpleString()}: "
+            "floating point inside a key is told apart by its bits",
+            where=node.where,
+            cure="key by its parts, or cast them to decimal or string",
+        )
+    return key
+
+
+def _holds_floats(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _holds_floats(kind.elementType)
+    if isinstance(kind, StructType):
+        return any(_holds_floats(inner.dataType) for inner in kind)
+    return isinstance(kind, DoubleType | FloatType)
 
 
 def _types(
