@@ -54,7 +54,7 @@ def test_checkpoints_lie_beside_the_file_or_at_a_uri(tmp_path: Path) -> None:
     write(tmp_path, 'checkpoint = "state"\n')
     inner = tmp_path / "inner"
     inner.mkdir()
-    assert settings.load(folder=inner).checkpoint_of("fraud") == str(tmp_path / "state" / "fraud")
+    assert settings.load(folder=inner).checkpoint_of("fraud") == f"file://{tmp_path}/state/fraud"
     remote = settings.load({"checkpoint": "hdfs://host/state/"}, tmp_path)
     assert remote.checkpoint_of("fraud") == "hdfs://host/state/fraud"
 

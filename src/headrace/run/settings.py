@@ -144,7 +144,7 @@ class Settings:
         root = str(self["checkpoint"])
         if re.match(r"^[a-z][a-z0-9+.-]*:", root):
             return f"{root.rstrip('/')}/{pipeline}"
-        return str((self.folder / root).resolve() / pipeline)
+        return f"file://{(self.folder / root).resolve() / pipeline}"
 
 
 def load(arguments: Mapping[str, Any] | None = None, folder: Path | None = None) -> Settings:
