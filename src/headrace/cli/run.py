@@ -28,7 +28,7 @@ POLL_SECONDS = 0.2
 @click.option(
     "--drain", is_flag=True, help="Process what is there, close all windows, finish the checkpoint."
 )
-@click.option("--master", help="Any Spark master; local[*] by default.")
+@click.option("--master", help="Any Spark master; local[*,4] by default.")
 @click.option("--kafka", "bootstrap", help="host:port of the brokers.")
 @click.option("--checkpoint", help="Folder or Hadoop URI for checkpoints.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")

@@ -105,7 +105,8 @@ KNOWN = (
         "replicas of topics that are created; without it, the broker's default",
     ),
     Setting("kafka.options", _options, {}, "any option of the Kafka clients (TLS, SASL, …)"),
-    Setting("spark.master", _text, "local[*]", "where Spark runs: local[N], spark://…, yarn, k8s://…"),
+    # On a plain local[*] Spark tries no task again: one fenced producer or timeout would end the run.
+    Setting("spark.master", _text, "local[*,4]", "where Spark runs: local[N], spark://…, yarn, k8s://…"),
     Setting("spark.options", _options, {}, "any option of Spark"),
     Setting("state.groups", _count, 64, "key groups of a new stateful step; fixed by the checkpoint"),
     Setting(
