@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from headrace.errors import CheckpointError, RunError
+from headrace.errors import CheckpointError, RunError, SettingsError
 from headrace.plan.checks import check
 from headrace.plan.layers import Layers
 from headrace.run import folder as folders
@@ -117,9 +117,7 @@ def start(
     uri = settings.checkpoint_of(pipeline.name)
     folder = folders.open_folder(uri, spark)
     known = known or manifests.read(folder)
-    partitions = (
-        known.partitions if known else settings["state.partitions"] or spark.sparkContext.defaultParallelism
-    )
+    partitions = known.partitions if known else first_partitions(settings, spark)
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     kafka.ensure_topics(kernel, layers, settings, partitions)
     query = f"{pipeline.name}-{uuid.uuid4()}"
@@ -150,6 +148,22 @@ def start(
     java = _start(kernel, built, pipeline.name, uri, epochs, settings, bounded=until != "stopped")
     progress.follow(java.runId().toString())
     return Running(pipeline.name, uri, until, kernel, query, java, progress, folder, manifest)
+
+
+def first_partitions(settings: Settings, spark: SparkSession) -> int:
+    """Return the number of state partitions of a new checkpoint, which keeps it for good."""
+    chosen: int | None = settings["state.partitions"]
+    if chosen is not None:
+        return chosen
+    master = str(spark.sparkContext.master)
+    if not master.startswith("local"):
+        # How many cores a cluster has there is decided by who has registered so far.
+        raise SettingsError(
+            f"on {master} the cores are not known yet when a checkpoint begins, and it keeps its partitions",
+            cure="set state.partitions in headrace.toml ($HEADRACE_STATE_PARTITIONS), "
+            "for example to the cores that the pipeline will have",
+        )
+    return int(spark.sparkContext.defaultParallelism)
 
 
 def source_indices(layers: Layers, known: manifests.Manifest | None) -> dict[str, int]:

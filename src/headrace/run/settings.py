@@ -113,7 +113,7 @@ KNOWN = (
         "state.partitions",
         _count,
         None,
-        "state partitions; without it, Spark's cores; fixed by the checkpoint",
+        "state partitions; without it, the cores of a local master; fixed by the checkpoint",
     ),
     Setting("epoch.target", _duration, timedelta(seconds=2), "how long an epoch with backlog should take"),
     Setting("epoch.max-rows", _count, 100_000, "rows of the first epoch, per source; adapts to epoch.target"),
@@ -141,7 +141,10 @@ class Settings:
         return self.values[name]
 
     def checkpoint_of(self, pipeline: str) -> str:
-        """Return the checkpoint of a pipeline: a URI, or an absolute path for a local folder."""
+        """Return the URI of a pipeline's checkpoint; one of this machine has a scheme too.
+
+        Without one, Hadoop would look for it on its own default file system.
+        """
         root = str(self["checkpoint"])
         if re.match(r"^[a-z][a-z0-9+.-]*:", root):
             return f"{root.rstrip('/')}/{pipeline}"
