@@ -175,6 +175,35 @@ def test_the_first_exactly_once_delivery_of_an_old_checkpoint(shop: Callable[...
     here.run(both)
 
 
+def test_a_reset_that_is_refused_leaves_everything_as_it_was(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.create(f"{here.topic}.late", 2, **{"cleanup.policy": "compact"})
+    here.broker.send(here.topic, [sale(1, 1)])
+    here.run()
+    with pytest.raises(HeadraceError, match="is compacted"):
+        reset.reset(here.pipeline(), here.settings, "replace")
+    here.broker.send(here.topic, [sale(2, 2)])
+    here.run()
+    assert sorted(row["id"] for row in here.broker.values(f"{here.topic}.all")) == ["1", "2"]
+
+
+def test_a_reset_shuts_out_whoever_still_runs(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(1, 1)])
+    running = query.start(here.pipeline(), here.settings, spark=here.spark)
+    try:
+        until(lambda: len(here.broker.values(f"{here.topic}.all")) == 1)
+        reset.reset(here.pipeline(), here.settings, "append")
+        here.broker.send(here.topic, [sale(2, 2)])
+        with pytest.raises(HeadraceError):
+            running.wait(60)
+    finally:
+        running.stop()
+    assert len(here.broker.values(f"{here.topic}.all")) == 1
+
+
 def test_renamed_and_swapped_steps_are_refused_before_spark_starts(shop: Callable[..., Shop]) -> None:
     here = shop()
     here.broker.create(here.topic)

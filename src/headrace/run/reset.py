@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from headrace.errors import CheckpointError
@@ -35,7 +36,7 @@ def meaning(pipeline: Pipeline, outputs: Outputs | None) -> list[str]:
 def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str, Any]:
     """Begin a new history, in an order in which dying half-way asks again instead of mixing two."""
     from headrace.plan.kernel import Kernel
-    from headrace.run import kafka, session
+    from headrace.run import kafka, query, session
 
     layers = Layers(pipeline)
     kafka.bootstrap(settings)
@@ -44,39 +45,28 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
     uri = settings.checkpoint_of(pipeline.name)
     folder = folders.open_folder(uri, spark)
     old = _readable(folder)
-    cores = spark.sparkContext.defaultParallelism
-    partitions = old.partitions if old else settings["state.partitions"] or cores
-    folder.remove()
+    partitions = old.partitions if old else query.first_partitions(settings, spark)
     fresh = manifests.Manifest(pipeline.name, partitions)
-    manifests.write(folder, fresh)
-    deleted = {}
     sinks = kafka.sinks(layers)
+    delivery = _delivery(layers, fresh, settings)
+    # First all that can be refused, then whoever still writes is shut out; up to here nothing is lost.
+    kafka.ensure_topics(kernel, layers, settings, partitions)
     if outputs == "replace":
         with kafka.Topics(kernel, kafka.clients(settings, sinks[0].options)) as topics:
             for sink in sinks:
-                if topics.call("partitions", sink.topic):
-                    deleted[sink.topic] = int(topics.call("truncate", sink.topic))
+                topics.call("refuseCompacted", sink.topic)
     if kafka.exactly_once(layers):
-        kafka.ensure_topics(kernel, layers, settings, partitions)
-        kafka.adopt(
-            kernel,
-            {
-                "pipeline": pipeline.name,
-                "checkpoint": fresh.checkpoint,
-                "partitions": partitions,
-                "markerTopic": kafka.marker_topic(pipeline.name),
-                "outlets": [
-                    {
-                        "ordinal": 0,
-                        "name": "history",
-                        "kind": "kafka",
-                        "topic": sinks[0].topic,
-                        "guarantee": "exactly-once",
-                    }
-                ],
-                "clients": kafka.clients(settings, sinks[0].options),
-            },
-        )
+        kafka.histories(kernel, "fence", delivery)
+    # From here on a start finds a new checkpoint and another's markers, and asks.
+    folder.remove()
+    manifests.write(folder, fresh)
+    deleted = {}
+    if outputs == "replace":
+        with kafka.Topics(kernel, kafka.clients(settings, sinks[0].options)) as topics:
+            for sink in sinks:
+                deleted[sink.topic] = int(topics.call("truncate", sink.topic))
+    if kafka.exactly_once(layers):
+        kafka.adopt(kernel, delivery)
     return {
         "pipeline": pipeline.name,
         "checkpoint": uri,
@@ -84,6 +74,29 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
         "replaces": old.checkpoint if old else None,
         "outputs": outputs,
         "deleted": deleted,
+    }
+
+
+def _delivery(layers: Layers, manifest: manifests.Manifest, settings: Settings) -> dict[str, Any]:
+    """Return what the kernel needs to know of a delivery to move its markers."""
+    from headrace.run import kafka
+
+    topic = kafka.sinks(layers)[0].topic
+    outlet = {
+        "ordinal": 0,
+        "name": "history",
+        "kind": "kafka",
+        "topic": topic,
+        "guarantee": "exactly-once",
+    }
+    return {
+        "pipeline": manifest.pipeline,
+        "checkpoint": manifest.checkpoint,
+        "partitions": manifest.partitions,
+        "markerTopic": kafka.marker_topic(manifest.pipeline),
+        "outlets": [outlet],
+        "clients": kafka.clients(settings, kafka.sinks(layers)[0].options),
+        "transactionTimeoutMs": settings["delivery.transaction-timeout"] // timedelta(milliseconds=1),
     }
 
 

@@ -109,6 +109,19 @@ public final class Topics implements AutoCloseable {
     }
   }
 
+  /** Throws where {@link #truncate} would: asked while there is still nothing to regret. */
+  public void refuseCompacted(String topic) {
+    String policy = cleanupPolicy(topic);
+    if (policy != null && !policy.contains("delete")) {
+      throw compacted(topic, null);
+    }
+  }
+
+  private static DeliveryException compacted(String topic, Throwable cause) {
+    return new DeliveryException("topic " + topic + " is compacted, and Kafka empties no such topic",
+        "append to it; or delete and create it", cause);
+  }
+
   /** Deletes all records of a topic, as a history that is to be replaced needs; returns how many offsets went. */
   public long truncate(String topic) {
     Set<TopicPartition> all = new java.util.HashSet<>();
@@ -122,9 +135,8 @@ public final class Topics implements AutoCloseable {
     });
     try {
       get("topic " + topic, admin.deleteRecords(wanted).all());
-    } catch (PolicyViolationException compacted) {
-      throw new DeliveryException("topic " + topic + " is compacted, and Kafka empties no such topic",
-          "append to it; or delete and create it", compacted);
+    } catch (PolicyViolationException refused) {
+      throw compacted(topic, refused);
     }
     return wanted.entrySet().stream()
         .mapToLong(each -> each.getValue().beforeOffset() - before.get(each.getKey())).sum();
