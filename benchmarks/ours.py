@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 import time
 import uuid
@@ -103,7 +102,7 @@ def dropping(
     partitions = spark.sparkContext.defaultParallelism
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     uri = chosen.checkpoint_of(pipeline.name)
-    shutil.rmtree(uri, ignore_errors=True)
+    folders.open_folder(uri).remove()
     name = f"{pipeline.name}-{uuid.uuid4()}"
     raw = {source: kafka.read(kernel, name, source, chosen) for source in layers.sources}
     made = front.build(kernel, layers, raw, query.source_indices(layers, None))
@@ -136,7 +135,7 @@ def dropping(
         java.stop()
         streams.removeListener(progress)
         kernel.jvm.headrace.clock.Clock.close(name)
-        shutil.rmtree(uri, ignore_errors=True)
+        folders.open_folder(uri).remove()
 
 
 def run(spark: SparkSession, bootstrap: str, pipeline: Pipeline, rows: int, seconds: float) -> Run:

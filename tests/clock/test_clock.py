@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
 import pytest
+from pyspark.sql import DataFrame
 
-from tests.clock.running import END, NONE, SECOND, Clocked
+from tests.clock.running import DEADLINE, END, NONE, SECOND, Clocked
 
 Make = Callable[..., Clocked]
 
@@ -18,7 +20,7 @@ def test_the_offset_holds_only_w_and_the_tick(clocked: Make) -> None:
     one.run()
     for epoch in one.logged("offsets"):
         clock = one.offsets(epoch)["headrace_clock"]
-        assert set(clock) == {"watermarks", "tick"}
+        assert set(clock) == {"watermarks", "programs", "tick"}
         assert set(clock["watermarks"]) == {"payments"}
     assert one.offsets(0)["headrace_clock"]["watermarks"]["payments"] == NONE
     assert one.offsets(1)["headrace_clock"]["watermarks"]["payments"] == 95 * SECOND
@@ -256,6 +258,23 @@ def test_the_clock_may_be_asked_before_its_sources(clocked: Make, names: str, *,
     assert one.run()[-1].watermarks == {1: END if drain else 95 * SECOND}
 
 
+def test_a_source_that_joins_an_old_program_does_not_move_its_w_back(clocked: Make) -> None:
+    one = clocked()
+    one.feed("payments", 0, 100)
+    one.run()
+    one.sources["cards"] = one.sources["payments"]
+    one.programs[0]["sources"] = ["payments", "cards"]
+    one.programs.append({"id": 2, "sources": ["payments", "cards"], "groups": [9]})
+    one.feed("cards", 0, 40)
+    # The old program has closed what is before 95 s; the new one has closed nothing, and waits for both.
+    assert [(e.rows, e.watermarks) for e in one.run()] == [
+        ([(1, 0, 40 * SECOND)], {1: 95 * SECOND, 2: NONE}),
+        ([], {1: 95 * SECOND, 2: 35 * SECOND}),
+    ]
+    one.feed("cards", 0, 120)
+    assert one.run()[-1].watermarks == {1: 95 * SECOND, 2: 95 * SECOND}
+
+
 def test_state_is_written_only_when_it_changed(clocked: Make) -> None:
     one = clocked()
     one.feed("payments", 0, 100)
@@ -288,6 +307,38 @@ def test_w_that_follows_from_events_is_not_moved_by_hand(clocked: Make) -> None:
     one.run()
     with pytest.raises(Exception, match="follows from its events"):
         one.clock.advance("payments", 42)
+
+
+def test_a_clock_without_programs_keeps_nothing(clocked: Make) -> None:
+    one = clocked(programs=[])
+    one.feed("payments", 0, 100)
+    one.run()
+    assert one.logged("commits")
+    assert one.states() == {}
+
+
+@pytest.mark.parametrize("interval", ["0 seconds", "1 hour"])
+def test_settling_waits_for_the_running_epoch(clocked: Make, interval: str) -> None:
+    one = clocked()
+    take = one._epoch
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(batch: DataFrame, number: int) -> None:
+        begun.set()
+        assert go_on.wait(DEADLINE)
+        take(batch, number)
+
+    one._epoch = slowly  # type: ignore[method-assign]
+    one.feed("payments", 0, 100)
+    query = one.start(processingTime=interval)
+    assert begun.wait(DEADLINE)
+    one.clock.freeze()
+    settle = one.java.run.Queries.settle
+    assert not settle(query._jsq, one.clock, 200)
+    go_on.set()
+    assert settle(query._jsq, one.clock, 60_000)
+    assert one.logged("offsets") == one.logged("commits") == [0]
+    one.stop()
 
 
 def test_a_frozen_clock_lets_the_running_epoch_commit_and_begins_none(clocked: Make) -> None:

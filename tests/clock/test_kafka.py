@@ -133,6 +133,33 @@ def test_unread_backlog_in_the_broker_holds_a_bounded_run(
     assert [row for e in one.run() for row in e.rows] == [(0, 1, 50 * SECOND)]
 
 
+def test_the_ends_of_transactions_are_no_backlog(clocked: Make, topic: Callable[[int], Topic]) -> None:
+    payments = topic(1)
+    writer = Producer({"bootstrap.servers": payments.servers, "transactional.id": payments.name})
+    writer.init_transactions(30)
+    for at, end in ((100, writer.commit_transaction), (900, writer.abort_transaction)):
+        writer.begin_transaction()
+        writer.produce(payments.name, str(at * SECOND), partition=0)
+        writer.flush(30)
+        end(30)
+    one = clocked(kafka={"payments": payments.options(**{"kafka.isolation.level": "read_committed"})})
+    assert [row for e in one.run() for row in e.rows] == [(0, 0, 100 * SECOND)]
+    partition = one.status()["sources"]["payments"]["partitions"]["0"]
+    assert (partition["processed"], partition["end"], partition["standing"]) == (4, 4, "caught_up")
+    assert one.watermark() == 95 * SECOND
+    one.drain = True
+    assert one.run()[-1].watermarks == {1: END}
+
+
+def test_the_wait_for_a_trigger_is_not_work(clocked: Make, topic: Callable[[int], Topic]) -> None:
+    payments = topic(1)
+    payments.send(0, range(4_000))
+    one = clocked(kafka={"payments": payments.options(maxRowsPerEpoch=1_000, targetEpochMillis=2_500)})
+    one.start(processingTime="3 seconds")
+    one.until(lambda: sum(len(e.rows) for e in one.epochs) == 4_000)
+    assert max(len(e.rows) for e in one.epochs) > 1_000
+
+
 def test_draining_a_topic_moves_w_to_the_end(clocked: Make, topic: Callable[[int], Topic]) -> None:
     payments = topic(3)
     payments.send(0, range(100, 120))

@@ -75,6 +75,7 @@ class Delivering:
         )
 
     def create(self) -> None:
+        """Makes the topics; nobody's history is in them yet."""
         topics = self.jvm.Topics(self.clients())
         topics.ensure(self.topic, 1, 1, {}, True)
         topics.ensureMarkers(self.markers, self.partitions, 1, True)
@@ -100,6 +101,10 @@ class Delivering:
 
     def fence(self) -> dict[str, Any]:
         told: dict[str, Any] = json.loads(self.jvm.Histories.fence(self.spec()))
+        return told
+
+    def look(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.jvm.Histories.look(self.spec()))
         return told
 
     def adopt(self) -> None:
@@ -145,4 +150,5 @@ def read(kafka: str, topic: str, *, committed: bool) -> list[Pair]:
 def delivering(spark: SparkSession, kafka: str) -> Delivering:
     made = Delivering(spark, kafka, f"p{uuid.uuid4().hex[:8]}")
     made.create()
+    made.adopt()
     return made

@@ -87,7 +87,6 @@ def test_an_empty_epoch_writes_nothing_and_hides_nothing(delivering: Delivering)
 
 
 def test_a_new_checkpoint_is_a_new_history(delivering: Delivering):
-    delivering.adopt()
     delivering.deliver(0, ["a"], ["b"])
     other = delivering.but(checkpoint="second")
     before = other.fence()
@@ -99,7 +98,9 @@ def test_a_new_checkpoint_is_a_new_history(delivering: Delivering):
 
 
 def test_adopting_again_keeps_what_this_history_has_delivered(delivering: Delivering):
-    delivering.deliver(0, ["a"], [])  # the second task has no marker: as if killed while adopting
+    delivering.jvm.Histories.forget(delivering.spec())
+    delivering.but(partitions=1).adopt()  # as if killed while adopting
+    delivering.deliver(0, ["a"], [])
     assert delivering.fence()["unmarked"] == [1]
     delivering.adopt()
     assert delivering.fence() == {"checkpoints": {"first": 0}, "lastEpoch": 0, "others": [], "unmarked": []}
@@ -129,13 +130,43 @@ def test_a_zombie_is_fenced_and_its_rows_stay_unread(delivering: Delivering):
     until(lambda: delivering.texts(committed=False))
     assert delivering.texts() == []  # its open transaction is not committed
     told = delivering.fence()
-    assert told["checkpoints"] == {}
+    assert told["lastEpoch"] == -1
     delivering.deliver(0, ["a"], [])
     assert delivering.texts() == ["a"]  # ... and no longer hides what is written after it
     thread.join(timeout=30)
     assert "has taken over" in line(outcome[0])
     assert delivering.texts() == ["a"]
     assert delivering.deliver(0, ["a"], [])["skipped"] == 1
+
+
+def test_a_zombie_of_another_history_is_shut_out(delivering: Delivering):
+    delivering.deliver(0, ["a"], ["b"])
+    other = delivering.but(checkpoint="second")
+    other.adopt()
+    with pytest.raises(Py4JJavaError) as caught:
+        delivering.deliver(1, ["c"], [])  # reads the markers when it opens a producer
+    assert "another history (second) has taken over" in line(caught.value)
+    assert "headrace reset FILE" in line(caught.value)
+    other.deliver(0, ["d"], [])
+    assert sorted(delivering.texts()) == ["a", "b", "d"]
+    assert other.fence()["others"] == []
+
+
+def test_rows_are_not_written_where_the_markers_are_gone(delivering: Delivering):
+    delivering.jvm.Histories.forget(delivering.spec())
+    with pytest.raises(Py4JJavaError) as caught:
+        delivering.deliver(0, ["a"], [])
+    assert "its marker is gone from topic" in line(caught.value)
+    assert delivering.texts() == []
+
+
+def test_looking_at_the_markers_disturbs_nobody(delivering: Delivering):
+    thread, outcome = hanging(delivering, 0, 2)
+    until(lambda: delivering.texts(committed=False))
+    assert delivering.look()["checkpoints"] == {"first": -1}
+    thread.join(timeout=30)
+    assert outcome[0]["delivered"]["alerts"] == 3
+    assert delivering.look()["checkpoints"] == {"first": 0}
 
 
 def test_a_second_attempt_beside_the_first_fences_it(delivering: Delivering):
@@ -160,6 +191,7 @@ def test_a_transaction_that_takes_too_long_says_which_setting_to_raise(deliverin
     thread, outcome = hanging(delivering.but(timeout_ms=1000), 0, 1.5)
     thread.join(timeout=30)
     assert "delivery.transaction-timeout" in line(outcome[0])
+    delivering.fence()  # as a start with a longer time does
     delivering.deliver(0, ["a"], [])
     assert delivering.texts() == ["a"]
 

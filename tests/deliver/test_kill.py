@@ -75,7 +75,6 @@ def another_jvm() -> Iterator[tuple[Any, Popen[bytes]]]:
 
 
 def test_rows_of_a_killed_writer_are_read_once(delivering: Delivering):
-    delivering.adopt()
     delivering.deliver(0, ["a"], [])
     delivering.jvm.Producers.close(delivering.pipeline)
     rows = ThirdRowNeverComes()

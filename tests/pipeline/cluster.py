@@ -5,10 +5,12 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from headrace import F, Kafka, Pipeline, Tumbling
@@ -21,10 +23,10 @@ from tests.run.broker import Broker
 MASTER = "local-cluster[2,1,1024]"
 
 
-def start() -> SparkSession:
+def start(master: str = MASTER) -> SparkSession:
     return session.start(
         "cluster",
-        master=MASTER,
+        master=master,
         partitions=2,
         options={
             "spark.executor.memory": "700m",
@@ -165,7 +167,42 @@ def kill(folder: Path, address: str) -> dict[str, Any]:
     }
 
 
+def fence(folder: Path, address: str) -> dict[str, Any]:
+    """Fence a task's producer between two epochs, on a local master as it is by default."""
+    spark = start("local[2,4]")
+    broker = Broker(address)
+    topic = f"fenced-{os.getpid()}"
+    broker.create(topic)
+    pipeline = Pipeline(topic, panes=per_shop(sales(topic=topic, lag="1 second")).to(Kafka(f"{topic}.panes")))
+    settings = all_settings.load({"kafka.bootstrap": address, "checkpoint": str(folder)}, folder)
+    rows: list[dict[str, Any]] = []
+    running = query.start(pipeline, settings, spark=spark)
+    panes = 0
+    for epoch in range(3):
+        rows += (new := [sale(n, epoch * 100 + n, shop=f"s{n % 13}") for n in range(60)])
+        broker.send(topic, new)
+        deadline = time.monotonic() + 60
+        while len(broker.values(f"{topic}.panes")) <= panes:
+            assert not running.wait(0.05)
+            assert time.monotonic() < deadline
+        panes = len(broker.values(f"{topic}.panes"))
+        for task in range(2):
+            # As a second attempt elsewhere does.
+            Producer(
+                {"bootstrap.servers": address, "transactional.id": f"headrace-{topic}-{task}"}
+            ).init_transactions(30)
+    running.stop()
+    drained = query.start(pipeline, settings, until="drained", spark=spark)
+    assert drained.wait(120)
+    drained.finish()
+    found = sum(row["sales"] for row in broker.values(f"{topic}.panes"))
+    spark.stop()
+    return {"rows": len(rows), "found": found}
+
+
+WAYS: dict[str, Callable[..., dict[str, Any]]] = {"replay": replay, "kill": kill, "fence": fence}
+
 if __name__ == "__main__":
     what, where, *more = sys.argv[1:]
-    result = replay(Path(where)) if what == "replay" else kill(Path(where), *more)
+    result = WAYS[what](Path(where), *more)
     sys.stdout.write("\n" + json.dumps(result) + "\n")

@@ -46,3 +46,9 @@ def test_a_killed_executor_loses_and_repeats_nothing(tmp_path: Path, kafka: str)
     assert result.pop("killed")
     assert result.pop("epochs") >= 10
     assert result == {"late": 0, "missing": 0, "extra": 0, "wrong": 0, "duplicate": 0}
+
+
+@pytest.mark.chaos
+def test_a_fenced_producer_does_not_end_the_run(tmp_path: Path, kafka: str) -> None:
+    result = run("fence", str(tmp_path), kafka)
+    assert result["found"] == result["rows"] == 180

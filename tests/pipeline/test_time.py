@@ -1,5 +1,8 @@
 """Event time, as it is kept per partition: lagging, idle, never heard from."""
 
+from functools import reduce
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 
 from headrace import Kafka, Pipeline
@@ -84,3 +87,24 @@ def test_draining_returns_what_was_not_looked_at_before_it_too(spark: SparkSessi
         out = harness.drain()
         assert [row["id"] for row in out["all"]] == ["1"]
         assert len(out["panes"]) == 1
+
+
+def test_a_topic_that_joins_an_old_window_goes_on_and_its_old_rows_are_late(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def from_(*topics: str) -> Pipeline:
+        streams = [sales(topic=topic) for topic in topics]
+        stream = reduce(lambda one, other: one.union(other), streams)
+        windows = per_shop(stream)
+        return Pipeline("joined", panes=windows.to(Kafka("panes")), late=windows.late.to(Kafka("late")))
+
+    first = [sale(number, number) for number in range(30)]
+    with Harness(from_("a"), spark, by_hand=False, checkpoint=str(tmp_path), feed="joined") as harness:
+        harness.feed("a", *first).run()
+        assert panes(harness.rows("panes")).keys() == {("a", 0), ("a", 10)}
+    with Harness(from_("a", "b"), spark, by_hand=False, checkpoint=str(tmp_path), feed="joined") as harness:
+        harness.feed("b", sale(100, 5), sale(101, 25)).run()
+        harness.restart()
+        harness.feed("b", sale(102, 6), sale(103, 50)).feed("a", sale(104, 45)).run()
+        assert [row["id"] for row in harness.rows("late")] == ["100", "102"]
+        assert panes(harness.rows("panes")) == {("a", 20): (11, 11)}

@@ -1,5 +1,8 @@
 """Pipelines run on a real Kafka: exactly once, from where they stopped, refused where history is unclear."""
 
+import base64
+import json
+import random
 import shutil
 import uuid
 from collections.abc import Callable
@@ -8,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from headrace import (
@@ -25,6 +29,7 @@ from headrace import (
 from headrace.run import query, reset, session
 from headrace.run import settings as all_settings
 from headrace.run.settings import Settings
+from tests.deliver.waiting import until
 from tests.pipeline.shop import START, Sale, batch, per_shop, sale
 from tests.run.broker import Broker
 
@@ -145,6 +150,69 @@ def test_a_deleted_checkpoint_is_asked_about_and_reset_answers(shop: Callable[..
     assert done["deleted"][f"{here.topic}.all"] >= 40
     here.run(until="drained")
     assert here.panes() == batch(rows)
+
+
+def test_a_start_that_is_refused_leaves_the_running_one_alone(
+    shop: Callable[..., Shop], tmp_path: Path
+) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(1, 1)])
+    running = query.start(here.pipeline(), here.settings, spark=here.spark)
+    try:
+        until(lambda: len(here.broker.values(f"{here.topic}.all")) == 1)
+        here.folder = tmp_path / "elsewhere"
+        with pytest.raises(CheckpointError, match="results of another history"):
+            here.run()
+        here.broker.send(here.topic, [sale(2, 2)])
+        until(lambda: len(here.broker.values(f"{here.topic}.all")) == 2)
+        assert running.active()
+    finally:
+        running.stop()
+
+
+def test_the_first_exactly_once_delivery_of_an_old_checkpoint(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(1, 1)])
+    stream = here.source()
+    plain = {"all": stream.to(Kafka(f"{here.topic}.all", guarantee="at-least-once"))}
+    here.run(Pipeline(here.name, **plain))
+    here.broker.send(here.topic, [sale(2, 2)])
+    both = Pipeline(here.name, **plain, more=stream.to(Kafka(f"{here.topic}.more")))
+    here.run(both)
+    assert {row["id"] for row in here.broker.values(f"{here.topic}.all")} == {"1", "2"}
+    assert [row["id"] for row in here.broker.values(f"{here.topic}.more")] == ["2"]
+    here.run(both)
+
+
+def test_a_reset_that_is_refused_leaves_everything_as_it_was(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.create(f"{here.topic}.late", 2, **{"cleanup.policy": "compact"})
+    here.broker.send(here.topic, [sale(1, 1)])
+    here.run()
+    with pytest.raises(HeadraceError, match="is compacted"):
+        reset.reset(here.pipeline(), here.settings, "replace")
+    here.broker.send(here.topic, [sale(2, 2)])
+    here.run()
+    assert sorted(row["id"] for row in here.broker.values(f"{here.topic}.all")) == ["1", "2"]
+
+
+def test_a_reset_shuts_out_whoever_still_runs(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, [sale(1, 1)])
+    running = query.start(here.pipeline(), here.settings, spark=here.spark)
+    try:
+        until(lambda: len(here.broker.values(f"{here.topic}.all")) == 1)
+        reset.reset(here.pipeline(), here.settings, "append")
+        here.broker.send(here.topic, [sale(2, 2)])
+        with pytest.raises(HeadraceError):
+            running.wait(60)
+    finally:
+        running.stop()
+    assert len(here.broker.values(f"{here.topic}.all")) == 1
 
 
 def test_reset_gets_out_of_a_lost_manifest_and_another_size(
@@ -293,6 +361,36 @@ def test_partitions_added_while_running_are_read(shop: Callable[..., Shop]) -> N
     here.broker.send(here.topic, [sale(2, 2)], partition=2)
     here.run(until="drained")
     assert {row["id"] for row in here.broker.values(f"{here.topic}.all")} == {"1", "2"}
+
+
+def test_rows_of_aborted_transactions_are_not_read(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic, 1)
+    writer = Producer({"bootstrap.servers": here.broker.address, "transactional.id": here.topic})
+    writer.init_transactions(30)
+    for number, end in enumerate((writer.commit_transaction, writer.abort_transaction) * 2):
+        writer.begin_transaction()
+        writer.produce(here.topic, json.dumps(sale(number, number)).encode())
+        writer.flush(30)
+        end(30)
+    here.run(until="drained")
+    assert sorted(row["id"] for row in here.broker.values(f"{here.topic}.all")) == ["0", "2"]
+
+
+def test_a_bad_row_that_is_too_large_to_be_delivered_whole_stops_nothing(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    here.broker.create(here.topic, 1)
+    bad = b"{" + random.Random(1).randbytes(900_000)
+    here.broker.send(here.topic, [bad, sale(1, 1)])
+    stream = here.source()
+    out = {name: Kafka(f"{here.topic}.{name}") for name in ("all", "rejected")}
+    here.run(Pipeline(here.name, all=stream.to(out["all"]), rejected=stream.rejected.to(out["rejected"])))
+    assert [row["id"] for row in here.broker.values(f"{here.topic}.all")] == ["1"]
+    [rejected] = here.broker.values(f"{here.topic}.rejected")
+    left = base64.b64decode(rejected["value"])
+    assert len(left) > 700_000
+    assert bad.startswith(left)
+    assert "too large to be delivered whole" in rejected["reason"]
 
 
 def test_a_start_at_a_time_leaves_out_what_was_before(shop: Callable[..., Shop]) -> None:

@@ -1,10 +1,12 @@
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from headrace import SettingsError
-from headrace.run import settings
+from headrace.run import query, settings
 
 
 def write(folder: Path, text: str) -> None:
@@ -54,9 +56,20 @@ def test_checkpoints_lie_beside_the_file_or_at_a_uri(tmp_path: Path) -> None:
     write(tmp_path, 'checkpoint = "state"\n')
     inner = tmp_path / "inner"
     inner.mkdir()
-    assert settings.load(folder=inner).checkpoint_of("fraud") == str(tmp_path / "state" / "fraud")
+    assert settings.load(folder=inner).checkpoint_of("fraud") == f"file://{tmp_path}/state/fraud"
     remote = settings.load({"checkpoint": "hdfs://host/state/"}, tmp_path)
     assert remote.checkpoint_of("fraud") == "hdfs://host/state/fraud"
+
+
+def test_a_cluster_needs_its_number_of_state_partitions_said(tmp_path: Path) -> None:
+    session: Any = SimpleNamespace(
+        sparkContext=SimpleNamespace(master="spark://host:7077", defaultParallelism=2)
+    )
+    with pytest.raises(SettingsError, match=r"HEADRACE_STATE_PARTITIONS"):
+        query.first_partitions(settings.load(folder=tmp_path), session)
+    assert query.first_partitions(settings.load({"state.partitions": 16}, tmp_path), session) == 16
+    session.sparkContext.master = "local[*,4]"
+    assert query.first_partitions(settings.load(folder=tmp_path), session) == 2
 
 
 def test_dots_in_the_names_of_options_need_no_quotes(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ INTERRUPTED = 130
 @click.option(
     "--drain", is_flag=True, help="Process what is there, close all windows, finish the checkpoint."
 )
-@click.option("--master", help="Any Spark master; local[*] by default.")
+@click.option("--master", help="Any Spark master; local[*,4] by default.")
 @click.option("--kafka", "bootstrap", help="host:port of the brokers.")
 @click.option("--checkpoint", help="Folder or Hadoop URI for checkpoints.")
 @click.option("--set", "assigned", metavar="NAME=VALUE", multiple=True, help="Any setting; can be repeated.")

@@ -9,7 +9,11 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
+    DataType,
+    DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     StringType,
@@ -170,7 +174,10 @@ class Weaver:
             may_fail = bool(taken and taken.may_fail())
             key_schema = keys.schema if keys else StructType()
             key_columns = (
-                [each.alias(kind.name) for each, kind in zip(keys.over(struct), keys.schema, strict=True)]
+                [
+                    _told_apart(each, kind, node).alias(kind.name)
+                    for each, kind in zip(keys.over(struct), keys.schema, strict=True)
+                ]
                 if keys
                 else []
             )
@@ -294,3 +301,26 @@ def _fails_on_rejected(node: Node, name: str) -> PlanError:
         cure="compute what gives null instead: .try_cast(...) for .cast(...), F.try_add, F.try_divide, "
         "F.try_element_at, F.try_to_timestamp and the like; or deliver the rows as they are",
     )
+
+
+def _told_apart(key: Column, kind: StructField, node: StatefulNode) -> Column:
+    """Make one key of what is equal: keys are told apart by bits, of which 0.0 and NaN have several."""
+    if isinstance(kind.dataType, DoubleType | FloatType):
+        nan, zero = (F.lit(value).cast(kind.dataType) for value in (float("nan"), 0.0))
+        return F.when(F.isnan(key), nan).when(key == zero, zero).otherwise(key)
+    if _holds_floats(kind.dataType):
+        raise PlanError(
+            f"key {kind.name!r} of {node.verb} {node.name!r} is {kind.dataType.simpleString()}: "
+            "floating point inside a key is told apart by its bits",
+            where=node.where,
+            cure="key by its parts, or cast them to decimal or string",
+        )
+    return key
+
+
+def _holds_floats(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _holds_floats(kind.elementType)
+    if isinstance(kind, StructType):
+        return any(_holds_floats(inner.dataType) for inner in kind)
+    return isinstance(kind, DoubleType | FloatType)

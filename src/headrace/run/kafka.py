@@ -113,7 +113,8 @@ def read(kernel: Kernel, query: str, source: SourceNode, settings: Settings) -> 
         )
     else:
         reader = reader.option("startingOffsets", topic.start)
-    for name, value in clients(settings, topic.options).items():
+    # What a transaction wrote and did not commit, such as a replaced attempt of another pipeline, never was.
+    for name, value in {"isolation.level": "read_committed", **clients(settings, topic.options)}.items():
         reader = reader.option(f"kafka.{name}", value)
     return reader.load()
 
@@ -145,22 +146,34 @@ class Topics:
 
 
 def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifest, *, begun: bool) -> None:
-    """Compare the topics' markers with the checkpoint: refuse to write over another history unasked."""
-    histories = kernel.jvm.headrace.deliver.Histories
-    specification = json.dumps({**delivery, "epoch": 0})
-    try:
-        found = json.loads(histories.fence(specification))
-    except Exception as failure:
-        raise told(failure) from failure
+    """Compare the topics' markers with the checkpoint: refuse to write over another history unasked.
+
+    A start that is refused leaves whoever runs alone: it only looks. What it saw is
+    compared once more after the fencing, when nobody can change it any more.
+    """
+    _compare(histories(kernel, "look", delivery), manifest, begun=begun)
+    _compare(histories(kernel, "fence", delivery), manifest, begun=begun)
+    if not (begun and manifest.adopted):
+        # Again after dying half-way through: it completes what is missing and lowers no marker.
+        adopt(kernel, delivery)
+
+
+def _compare(found: Mapping[str, Any], manifest: Manifest, *, begun: bool) -> None:
     mine = manifest.checkpoint in found["checkpoints"]
     others = found["others"]
     if others and not (mine and not begun):
         latest = {each: found["checkpoints"][each] for each in others}
         told_epochs = ", ".join(f"{each} (up to epoch {epoch})" for each, epoch in latest.items())
-        if begun:
+        if begun and manifest.adopted:
             raise CheckpointError(
                 f"another history of pipeline {manifest.pipeline!r} has written to its topics: {told_epochs}",
                 cure="stop the other run and restore its checkpoint, or begin anew: headrace reset FILE",
+            )
+        if begun:
+            raise CheckpointError(
+                f"the topics of pipeline {manifest.pipeline!r} hold the exactly-once results of another "
+                f"history, {told_epochs}, and this checkpoint has delivered none exactly once so far",
+                cure="restore the other checkpoint, or begin anew: headrace reset FILE",
             )
         raise CheckpointError(
             f"the topics of pipeline {manifest.pipeline!r} hold the results of another history, "
@@ -169,16 +182,23 @@ def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifes
             cure="restore the old checkpoint, or choose what becomes of its results: "
             "headrace reset FILE --outputs append (or replace)",
         )
-    if begun and found["unmarked"]:
+    if begun and manifest.adopted and found["unmarked"]:
         raise CheckpointError(
             f"the markers of pipeline {manifest.pipeline!r} are gone from topic "
             f"{marker_topic(manifest.pipeline)!r}: "
             "nobody can say whether its last epoch was delivered",
             cure="headrace reset FILE --outputs append (or replace)",
         )
-    if not begun:
-        # Again after dying half-way through: it completes what is missing and lowers no marker.
-        adopt(kernel, delivery)
+
+
+def histories(kernel: Kernel, method: str, delivery: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask the kernel whose markers are in the topics, by a look or with fencing."""
+    try:
+        answer = getattr(kernel.jvm.headrace.deliver.Histories, method)(json.dumps({**delivery, "epoch": 0}))
+    except Exception as failure:
+        raise told(failure) from failure
+    found: dict[str, Any] = json.loads(answer)
+    return found
 
 
 def adopt(kernel: Kernel, delivery: Mapping[str, Any]) -> None:

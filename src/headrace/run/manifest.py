@@ -59,6 +59,8 @@ class Manifest:
     sources: Mapping[str, SourceState] = field(default_factory=dict)
     steps: Mapping[str, StepState] = field(default_factory=dict)
     finished: bool = False
+    adopted: bool = False
+    """Whether the markers in the topics are this checkpoint's: from its first exactly-once delivery on."""
     format: int = FORMAT
 
     def text(self) -> str:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Until = Literal["stopped", "caught up", "drained"]
 
+_FOREVER_MILLIS = 2**53
+
 
 @dataclass
 class Running:
@@ -66,8 +68,9 @@ class Running:
 
     def settle(self) -> None:
         """Take no new rows, and wait until the running epoch is committed, however long it takes."""
-        asked(lambda: self._kernel.jvm.headrace.clock.Clock.of(self._query).freeze())
-        asked(lambda: self._kernel.jvm.headrace.run.Queries.settle(self._java))
+        clock = self._kernel.jvm.headrace.clock.Clock.of(self._query)
+        asked(clock.freeze)
+        asked(lambda: self._kernel.jvm.headrace.run.Queries.settle(self._java, clock, _FOREVER_MILLIS))
 
     def stop(self) -> None:
         """Stop at once. A running epoch is replayed by the next start."""
@@ -180,9 +183,7 @@ def start(
     if known is not None:
         manifests.refuse_finished(known)
         _refuse_drained(kernel, uri, folder, known, until)
-    partitions = (
-        known.partitions if known else settings["state.partitions"] or spark.sparkContext.defaultParallelism
-    )
+    partitions = known.partitions if known else first_partitions(settings, spark)
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     kafka.ensure_topics(kernel, layers, settings, partitions)
     query = f"{pipeline.name}-{uuid.uuid4()}"
@@ -207,8 +208,8 @@ def start(
         # The manifest comes first: a history that is adopted must have a checkpoint that knows its name.
         manifests.write(folder, manifest)
         kafka.check_history(kernel, delivery, manifest, begun=begun)
-    else:
-        manifests.write(folder, manifest)
+        manifest = replace(manifest, adopted=True)
+    manifests.write(folder, manifest)
     progress = kernel.jvm.headrace.run.Progress("headrace clock")
     spark._jsparkSession.streams().addListener(progress)
     steps = {step.program: name for name, step in manifest.steps.items()}
@@ -218,6 +219,22 @@ def start(
     java = _start(kernel, built, pipeline.name, uri, epochs, settings, bounded=until != "stopped")
     progress.follow(java.runId().toString())
     return Running(pipeline.name, uri, until, kernel, query, java, progress, folder, manifest)
+
+
+def first_partitions(settings: Settings, spark: SparkSession) -> int:
+    """Return the number of state partitions of a new checkpoint, which keeps it for good."""
+    chosen: int | None = settings["state.partitions"]
+    if chosen is not None:
+        return chosen
+    master = str(spark.sparkContext.master)
+    if not master.startswith("local"):
+        # How many cores a cluster has there is decided by who has registered so far.
+        raise SettingsError(
+            f"on {master} the cores are not known yet when a checkpoint begins, and it keeps its partitions",
+            cure="set state.partitions in headrace.toml ($HEADRACE_STATE_PARTITIONS), "
+            "for example to the cores that the pipeline will have",
+        )
+    return int(spark.sparkContext.defaultParallelism)
 
 
 def source_indices(layers: Layers, known: manifests.Manifest | None) -> dict[str, int]:
@@ -230,6 +247,7 @@ def source_indices(layers: Layers, known: manifests.Manifest | None) -> dict[str
 
 def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, Any]:
     """Return what the kernel's delivery needs to know, the epoch aside."""
+    from headrace.plan.layers import is_rejected
     from headrace.run import kafka
 
     sinks = kafka.sinks(layers)
@@ -238,8 +256,13 @@ def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, A
         kind = "ledger" if outlet.ledger else "dropped"
         place: dict[str, Any] = {"ordinal": ordinal, "name": outlet.name, "kind": kind}
         if outlet.delivery is not None:
-            sink = layers.pipeline.deliveries[outlet.delivery].sink
-            place |= {"kind": "kafka", "topic": getattr(sink, "topic", ""), "guarantee": sink.guarantee}
+            delivery = layers.pipeline.deliveries[outlet.delivery]
+            place |= {
+                "kind": "kafka",
+                "topic": getattr(delivery.sink, "topic", ""),
+                "guarantee": delivery.sink.guarantee,
+                "rejected": is_rejected(delivery.port),
+            }
         outlets.append(place)
     return {
         "pipeline": layers.pipeline.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from headrace.errors import CheckpointError
@@ -40,7 +41,7 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
     What can be refused is asked first; nothing is removed before.
     """
     from headrace.plan.kernel import Kernel
-    from headrace.run import kafka, session
+    from headrace.run import kafka, query, session
 
     layers = Layers(pipeline)
     kafka.find(layers, settings)
@@ -50,29 +51,26 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
     folder = folders.open_folder(uri, spark)
     old = _readable(folder)
     marked = _marked(kernel, layers, settings)
-    partitions = (
-        marked
-        or (old.partitions if old else None)
-        or settings["state.partitions"]
-        or spark.sparkContext.defaultParallelism
-    )
-    if kafka.exactly_once(layers):
-        kafka.ensure_topics(kernel, layers, settings, partitions)
+    partitions = marked or (old.partitions if old else None) or query.first_partitions(settings, spark)
+    fresh = manifests.Manifest(pipeline.name, partitions)
+    delivery = _delivery(layers, fresh, settings)
+    # First all that can be refused, then whoever still writes is shut out; up to here nothing is lost.
+    kafka.ensure_topics(kernel, layers, settings, partitions)
     emptied = _emptied(layers) if outputs == "replace" else {}
     for topic, options in emptied.items():
         with kafka.Topics(kernel, kafka.clients(settings, options)) as topics:
-            if topics.call("partitions", topic):
-                topics.call("checkEmptied", topic)
+            topics.call("refuseCompacted", topic)
+    if kafka.exactly_once(layers):
+        kafka.histories(kernel, "fence", delivery)
+    # From here on a start finds a new checkpoint and another's markers, and asks.
     folder.remove()
-    fresh = manifests.Manifest(pipeline.name, partitions)
     manifests.write(folder, fresh)
     deleted = {}
     for topic, options in emptied.items():
         with kafka.Topics(kernel, kafka.clients(settings, options)) as topics:
-            if topics.call("partitions", topic):
-                deleted[topic] = int(topics.call("truncate", topic))
+            deleted[topic] = int(topics.call("truncate", topic))
     if kafka.exactly_once(layers):
-        kafka.adopt(kernel, _history(pipeline.name, fresh, layers, settings))
+        kafka.adopt(kernel, delivery)
     return {
         "pipeline": pipeline.name,
         "checkpoint": uri,
@@ -100,24 +98,26 @@ def _emptied(layers: Layers) -> dict[str, Mapping[str, str]]:
     return {sink.topic: sink.options for sink in kafka.sinks(layers)}
 
 
-def _history(name: str, fresh: manifests.Manifest, layers: Layers, settings: Settings) -> dict[str, Any]:
+def _delivery(layers: Layers, manifest: manifests.Manifest, settings: Settings) -> dict[str, Any]:
+    """Return what the kernel needs to know of a delivery to move its markers."""
     from headrace.run import kafka
 
-    first = kafka.sinks(layers)[0]
+    topic = kafka.sinks(layers)[0].topic
     outlet = {
         "ordinal": 0,
         "name": "history",
         "kind": "kafka",
-        "topic": first.topic,
+        "topic": topic,
         "guarantee": "exactly-once",
     }
     return {
-        "pipeline": name,
-        "checkpoint": fresh.checkpoint,
-        "partitions": fresh.partitions,
-        "markerTopic": kafka.marker_topic(name),
+        "pipeline": manifest.pipeline,
+        "checkpoint": manifest.checkpoint,
+        "partitions": manifest.partitions,
+        "markerTopic": kafka.marker_topic(manifest.pipeline),
         "outlets": [outlet],
-        "clients": kafka.clients(settings, first.options),
+        "clients": kafka.clients(settings, kafka.sinks(layers)[0].options),
+        "transactionTimeoutMs": settings["delivery.transaction-timeout"] // timedelta(milliseconds=1),
     }
 
 

@@ -23,6 +23,8 @@ FIXED = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
+    # Real-time mode takes no other format of state, and a checkpoint keeps the one that it began with.
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # Sources are known by name, from the first run on: it cannot be turned on later.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     # A sort before delivery is what makes a replayed epoch identical; Spark's check

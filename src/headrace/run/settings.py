@@ -127,14 +127,15 @@ KNOWN = (
         "replicas of topics that are created; without it, the broker's default",
     ),
     Setting("kafka.options", _options, {}, "any option of the Kafka clients (TLS, SASL, …)"),
-    Setting("spark.master", _text, "local[*]", "where Spark runs: local[N], spark://…, yarn, k8s://…"),
+    # On a plain local[*] Spark tries no task again: one fenced producer or timeout would end the run.
+    Setting("spark.master", _text, "local[*,4]", "where Spark runs: local[N], spark://…, yarn, k8s://…"),
     Setting("spark.options", _options, {}, "any option of Spark"),
     Setting("state.groups", _count, 64, "key groups of a new stateful step; fixed by the checkpoint"),
     Setting(
         "state.partitions",
         _count,
         None,
-        "state partitions; without it, Spark's cores; fixed by the checkpoint",
+        "state partitions; without it, the cores of a local master; fixed by the checkpoint",
     ),
     Setting("epoch.target", _positive, timedelta(seconds=2), "how long an epoch with backlog should take"),
     Setting("epoch.max-rows", _count, 100_000, "rows of the first epoch, per source; adapts to epoch.target"),
@@ -162,11 +163,14 @@ class Settings:
         return self.values[name]
 
     def checkpoint_of(self, pipeline: str) -> str:
-        """Return the checkpoint of a pipeline: a URI, or an absolute path for a local folder."""
+        """Return the URI of a pipeline's checkpoint; one of this machine has a scheme too.
+
+        Without one, Hadoop would look for it on its own default file system.
+        """
         root = str(self["checkpoint"])
         if is_uri(root):
             return f"{root.rstrip('/')}/{pipeline}"
-        return str((self.folder / Path(root).expanduser()).resolve() / pipeline)
+        return f"file://{(self.folder / Path(root).expanduser()).resolve() / pipeline}"
 
 
 def load(

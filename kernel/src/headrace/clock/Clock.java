@@ -31,8 +31,10 @@ public final class Clock {
   private final Map<String, Policy> policies = new LinkedHashMap<>();
   private final Map<String, Map<Integer, Position>> positions = new TreeMap<>();
   private final Map<String, Feed> feeds = new ConcurrentHashMap<>();
+  private final Map<String, Integer> askedFrozen = new ConcurrentHashMap<>();
   private Map<String, Map<Integer, Long>> restored = new TreeMap<>();
   private Map<String, Map<Integer, Long>> saved = new TreeMap<>();
+  private final Map<String, Map<Integer, Long>> told = new TreeMap<>();
   private ClockOffset now;
   private boolean draining;
   private boolean nudged;
@@ -123,6 +125,19 @@ public final class Clock {
     return frozen;
   }
 
+  /** A frozen source was asked for news. */
+  public void askedFrozen(String source) {
+    askedFrozen.merge(source, 1, Integer::sum);
+  }
+
+  /**
+   * Whether no epoch of this run is at work or to come. Spark asks every source once a trigger: one that was
+   * asked twice since the freeze was asked in a trigger after that in which the last epoch could still begin.
+   */
+  public boolean settled() {
+    return askedFrozen.values().stream().anyMatch(times -> times >= 2);
+  }
+
   /** A bounded run ends with every window closed. Before the query starts. */
   public synchronized void drain() {
     draining = true;
@@ -133,6 +148,11 @@ public final class Clock {
    * last thing in foreachBatch, also for an epoch that is replayed.
    */
   public synchronized void epochEnded(long epoch) {
+    feeds.values().forEach(Feed::epochEnded);
+    if (spec.programs().isEmpty()) {
+      // Nobody's W follows from them.
+      return;
+    }
     Map<String, Map<Integer, Long>> current = currentMaxima();
     if (!current.equals(saved)) {
       log.write(epoch, current);
@@ -197,6 +217,7 @@ public final class Clock {
   /** The query (re)starts: takes up W and maxima from the checkpoint, and has them in place for a replay. */
   synchronized void start() {
     maxima.reset();
+    told.clear();
     restored = log.lastCommitted();
     saved = restored;
     nudged = false;
@@ -219,6 +240,8 @@ public final class Clock {
 
   /** The offset as of now; the same one as long as no W moved. */
   ClockOffset next(ClockOffset start, boolean bounded) {
+    // Before the sources are looked at: silence begins with the look that finds nothing more.
+    tell();
     // Not under the lock: a source may have to ask its broker.
     feeds.values().forEach(Feed::poll);
     synchronized (this) {
@@ -226,8 +249,10 @@ public final class Clock {
         take(start);
       }
       SortedMap<String, Long> watermarks = watermarks(bounded);
-      if (!watermarks.equals(now.watermarks) || momentPassed() || mustNudge(bounded)) {
-        now = new ClockOffset(watermarks, Math.max(millis(), now.tick + 1));
+      SortedMap<Integer, Long> programs = programs(watermarks, now.programs, spec.programs());
+      boolean moved = !watermarks.equals(now.watermarks) || !programs.equals(now.programs);
+      if (moved || momentPassed() || mustNudge(bounded)) {
+        now = new ClockOffset(watermarks, programs, Math.max(millis(), now.tick + 1));
       }
       publish(start, now);
       return now;
@@ -251,12 +276,24 @@ public final class Clock {
     SortedMap<String, Long> watermarks = new TreeMap<>();
     // Rows of the last epoch are processed and no further ones come in this run: nothing can be late any more.
     boolean over = draining && bounded && feeds.values().stream().allMatch(feed -> feed.started() && feed.exhausted());
-    Map<String, Map<Integer, Long>> seen = currentMaxima();
-    policies.forEach((source, policy) -> {
-      seen.getOrDefault(source, Map.of()).forEach(policy::observe);
-      watermarks.put(source, over ? EpochWatermarks.END : policy.watermark());
-    });
+    policies.forEach((source, policy) -> watermarks.put(source, over ? EpochWatermarks.END : policy.watermark()));
     return watermarks;
+  }
+
+  /** Tells the policies what was heard since they were told last; the first time also what was restored. */
+  private synchronized void tell() {
+    Map<Integer, Map<Integer, Long>> reports = maxima.reports();
+    Map<String, Map<Integer, Long>> seen = currentMaxima();
+    for (ClockSpec.Source source : spec.sources()) {
+      Map<Integer, Long> now = reports.getOrDefault(source.index(), Map.of());
+      Map<Integer, Long> before = told.computeIfAbsent(source.name(), s -> new TreeMap<>());
+      seen.getOrDefault(source.name(), Map.of()).forEach((partition, time) -> {
+        Long count = now.getOrDefault(partition, 0L);
+        if (!count.equals(before.put(partition, count))) {
+          policies.get(source.name()).observe(partition, time);
+        }
+      });
+    }
   }
 
   /**
@@ -278,7 +315,7 @@ public final class Clock {
         policies.get(source).atLeast(watermark);
       }
     });
-    now = new ClockOffset(watermarks, logged.tick);
+    now = new ClockOffset(watermarks, logged.programs, logged.tick);
   }
 
   /**
@@ -295,12 +332,24 @@ public final class Clock {
     spark.setLocalProperty(EpochWatermarks.PROPERTY, EpochWatermarks.format(byProgram));
   }
 
-  /** W of a program: the least of the sources upstream of it. */
+  /** W of a program in the epoch that ends at an offset. */
   static long watermark(ClockOffset offset, ClockSpec.Program program) {
-    return program.sources().stream()
-        .mapToLong(source -> offset.watermarks.getOrDefault(source, EpochWatermarks.NONE))
-        .min()
-        .orElse(EpochWatermarks.NONE);
+    return offset.programs.getOrDefault(program.id(), EpochWatermarks.NONE);
+  }
+
+  /** W of the programs: the least of the sources upstream, and where that is behind, what it was before. */
+  static SortedMap<Integer, Long> programs(
+      Map<String, Long> watermarks, Map<Integer, Long> before, List<ClockSpec.Program> programs) {
+    SortedMap<Integer, Long> byProgram = new TreeMap<>();
+    for (ClockSpec.Program program : programs) {
+      long least = program.sources().stream()
+          .mapToLong(source -> watermarks.getOrDefault(source, EpochWatermarks.NONE))
+          .min()
+          .orElse(EpochWatermarks.NONE);
+      // Behind is a source that joined an older step: what that has closed stays closed.
+      byProgram.put(program.id(), Math.max(least, before.getOrDefault(program.id(), EpochWatermarks.NONE)));
+    }
+    return byProgram;
   }
 
   private Map<String, Map<Integer, Long>> currentMaxima() {

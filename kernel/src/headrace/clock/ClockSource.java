@@ -105,7 +105,11 @@ public final class ClockSource implements TableProvider {
 
     @Override
     public Offset latestOffset(Offset start, ReadLimit limit) {
-      return clock.frozen() ? start : clock.next((ClockOffset) start, bounded);
+      if (clock.frozen()) {
+        clock.askedFrozen("the clock");
+        return start;
+      }
+      return clock.next((ClockOffset) start, bounded);
     }
 
     @Override

@@ -10,6 +10,9 @@ public interface Feed {
    */
   void poll();
 
+  /** The work of an epoch is done; what comes until the next poll is waiting. */
+  default void epochEnded() {}
+
   /** Whether the source knows by now where it is; it learns that from Spark. */
   boolean started();
 

@@ -18,12 +18,16 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
   /** By source, then by partition; {@link EpochWatermarks#NONE} where nothing was seen. */
   private long[][] highest = {};
 
+  /** By source, then by partition: how often one was reported. It tells whether there was news, no more. */
+  private long[][] reports = {};
+
   /** Called for every row of a task: no boxing, no lock. */
   public void observe(int source, int partition, long timeMicros) {
     if (source >= highest.length || partition >= highest[source].length) {
       widen(source, partition);
     }
     long[] times = highest[source];
+    reports[source][partition]++;
     if (timeMicros > times[partition]) {
       times[partition] = timeMicros;
     }
@@ -39,7 +43,12 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
       Arrays.fill(times, wider[source].length, times.length, EpochWatermarks.NONE);
       wider[source] = times;
     }
+    long[][] more = Arrays.copyOf(reports, wider.length);
+    for (int s = 0; s < wider.length; s++) {
+      more[s] = more[s] == null ? new long[wider[s].length] : Arrays.copyOf(more[s], wider[s].length);
+    }
     // Put in place last: a heartbeat may serialise this object meanwhile.
+    reports = more;
     highest = wider;
   }
 
@@ -54,7 +63,9 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
     long[][] theirs = ((Maxima) other).highest;
     for (int source = 0; source < theirs.length; source++) {
       for (int partition = 0; partition < theirs[source].length; partition++) {
-        observe(source, partition, theirs[source][partition]);
+        if (theirs[source][partition] != EpochWatermarks.NONE) {
+          observe(source, partition, theirs[source][partition]);
+        }
       }
     }
   }
@@ -71,6 +82,17 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
       }
     }
     return seen;
+  }
+
+  /** How often each was reported: source index to partition to a number that grows with each report. */
+  public synchronized Map<Integer, Map<Integer, Long>> reports() {
+    Map<Integer, Map<Integer, Long>> times = new TreeMap<>();
+    for (int source = 0; source < reports.length; source++) {
+      for (int partition = 0; partition < reports[source].length; partition++) {
+        times.computeIfAbsent(source, s -> new TreeMap<>()).put(partition, reports[source][partition]);
+      }
+    }
+    return times;
   }
 
   @Override
@@ -92,11 +114,16 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
     for (int source = 0; source < highest.length; source++) {
       copy.highest[source] = highest[source].clone();
     }
+    copy.reports = new long[reports.length][];
+    for (int source = 0; source < reports.length; source++) {
+      copy.reports[source] = reports[source].clone();
+    }
     return copy;
   }
 
   @Override
   public synchronized void reset() {
     highest = new long[0][];
+    reports = new long[0][];
   }
 }

@@ -15,6 +15,8 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 final class ClientOptions implements Serializable {
   private static final long serialVersionUID = 1;
   private static final int BLOCKED_MS = 30_000;
+  /** Kafka's default of max.request.size. */
+  private static final int MOST_BYTES = 1_048_576;
   private static final Set<String> OURS = Set.of(
       ProducerConfig.TRANSACTIONAL_ID_CONFIG,
       ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG,
@@ -105,6 +107,15 @@ final class ClientOptions implements Serializable {
     } catch (NumberFormatException notOurs) {
       return 0; // Kafka's own check words it better
     }
+  }
+
+  /** What one record may weigh, by the producer's own limit. */
+  int mostBytes() {
+    Properties chosen = new Properties();
+    chosen.putAll(options);
+    long most = chosen.containsKey(ProducerConfig.MAX_REQUEST_SIZE_CONFIG)
+        ? number(chosen, ProducerConfig.MAX_REQUEST_SIZE_CONFIG) : MOST_BYTES;
+    return (int) Math.min(Integer.MAX_VALUE, most);
   }
 
   /** For a reader of markers: assigned by hand, in no group, sees only what was committed. */

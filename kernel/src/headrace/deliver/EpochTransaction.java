@@ -17,7 +17,7 @@ final class EpochTransaction {
   EpochTransaction(DeliverySpec spec, int task, PooledProducer pooled, LongSupplier nanos) {
     this.spec = spec;
     this.task = task;
-    this.channel = new Channel(pooled, spec.outlets().size());
+    this.channel = new Channel(pooled, spec, task);
     this.nanos = nanos;
   }
 
@@ -25,10 +25,25 @@ final class EpochTransaction {
     return channel.pooled();
   }
 
-  /** Whether an earlier attempt has committed this epoch already. */
+  /**
+   * Whether an earlier attempt has committed this epoch already. Every task of a history that was adopted has
+   * its marker; where it is missing or another's, somebody has begun anew since, and we are the zombie.
+   */
   boolean delivered() {
     Marker marker = pooled().marker;
-    return marker != null && marker.covers(spec.checkpoint(), spec.epoch());
+    if (marker == null) {
+      throw new DeliveryException(
+          "pipeline " + spec.pipeline() + " task " + task + ": its marker is gone from topic " + spec.markerTopic()
+              + ", so nobody can say whether epoch " + spec.epoch() + " was delivered",
+          "begin anew, unless the pipeline was given up on purpose: headrace reset FILE");
+    }
+    if (!marker.checkpoint().equals(spec.checkpoint())) {
+      throw new DeliveryException(
+          "pipeline " + spec.pipeline() + " task " + task + ": another history (" + marker.checkpoint()
+              + ") has taken over the topics of this one (" + spec.checkpoint() + ")",
+          "stop one of the two runs; this one goes on only after headrace reset FILE");
+    }
+    return marker.epoch() >= spec.epoch();
   }
 
   /** Sends a row; the first one begins the transaction. */

@@ -14,11 +14,6 @@ public record Marker(String checkpoint, long epoch) {
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Whether the epoch is in the topics already. Another checkpoint's epochs say nothing about ours. */
-  boolean covers(String otherCheckpoint, long otherEpoch) {
-    return checkpoint.equals(otherCheckpoint) && epoch >= otherEpoch;
-  }
-
   byte[] bytes() {
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("checkpoint", checkpoint);

@@ -3,8 +3,12 @@ package headrace.deliver;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
 
-/** One place that rows are delivered to: a topic, or nowhere but a count. */
-public record Outlet(int ordinal, String name, Kind kind, String topic) implements Serializable {
+/**
+ * One place that rows are delivered to: a topic, or nowhere but a count.
+ *
+ * @param rejected whether its rows are those that could not be used, raw bytes in them
+ */
+public record Outlet(int ordinal, String name, Kind kind, String topic, boolean rejected) implements Serializable {
 
   /** How an outlet's rows leave. */
   public enum Kind {
@@ -28,10 +32,10 @@ public record Outlet(int ordinal, String name, Kind kind, String topic) implemen
     String name = json.path("name").asText("");
     String kind = json.path("kind").asText("");
     if (kind.equals("dropped")) {
-      return new Outlet(ordinal, name, Kind.DROPPED, null);
+      return new Outlet(ordinal, name, Kind.DROPPED, null, false);
     }
     if (kind.equals("ledger")) {
-      return new Outlet(ordinal, name, Kind.LEDGER, null);
+      return new Outlet(ordinal, name, Kind.LEDGER, null, false);
     }
     if (!kind.equals("kafka")) {
       throw new IllegalArgumentException("outlet " + name + " is of kind '" + kind + "'; known are kafka, dropped, ledger");
@@ -40,10 +44,11 @@ public record Outlet(int ordinal, String name, Kind kind, String topic) implemen
     if (topic.isEmpty()) {
       throw new IllegalArgumentException("outlet " + name + " names no topic");
     }
+    boolean rejected = json.path("rejected").asBoolean(false);
     String guarantee = json.path("guarantee").asText("exactly-once");
     return switch (guarantee) {
-      case "exactly-once" -> new Outlet(ordinal, name, Kind.EXACTLY_ONCE, topic);
-      case "at-least-once" -> new Outlet(ordinal, name, Kind.AT_LEAST_ONCE, topic);
+      case "exactly-once" -> new Outlet(ordinal, name, Kind.EXACTLY_ONCE, topic, rejected);
+      case "at-least-once" -> new Outlet(ordinal, name, Kind.AT_LEAST_ONCE, topic, rejected);
       default -> throw new IllegalArgumentException("outlet " + name + " asks for '" + guarantee
           + "'; Kafka gives exactly-once or at-least-once");
     };

@@ -88,7 +88,7 @@ final class TaskDelivery {
       transaction.send(outlet, key, value);
     } else {
       if (plain == null) {
-        plain = new Channel(pool.take(ProducerKey.plain(spec)), counts.length);
+        plain = new Channel(pool.take(ProducerKey.plain(spec)), spec, task);
       }
       plain.send(outlet, key, value);
     }

@@ -109,8 +109,8 @@ public final class Topics implements AutoCloseable {
     }
   }
 
-  /** Refuses a topic that {@link #truncate} could not empty, before anything is removed for it. */
-  public void checkEmptied(String topic) {
+  /** Throws where {@link #truncate} would: asked while there is still nothing to regret. */
+  public void refuseCompacted(String topic) {
     String policy = cleanupPolicy(topic);
     if (policy != null && !policy.contains("delete")) {
       throw compacted(topic, null);
@@ -139,8 +139,8 @@ public final class Topics implements AutoCloseable {
     });
     try {
       get("topic " + topic, admin.deleteRecords(wanted).all());
-    } catch (PolicyViolationException compacted) {
-      throw compacted(topic, compacted);
+    } catch (PolicyViolationException refused) {
+      throw compacted(topic, refused);
     }
     return wanted.entrySet().stream()
         .mapToLong(each -> each.getValue().beforeOffset() - before.get(each.getKey())).sum();

@@ -1,15 +1,21 @@
 package headrace.run;
 
+import headrace.clock.Clock;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryStatus;
 import org.apache.spark.sql.streaming.Trigger;
 
 /** Starts the one query of a pipeline, with its epochs handled in the JVM. */
 public final class Queries {
+  /** What Spark says while a trigger interval has not passed. */
+  private static final String WAITING = "Waiting for next trigger";
+
   private Queries() {}
 
   /**
@@ -34,13 +40,24 @@ public final class Queries {
         .start();
   }
 
-  /** Waits until the running epoch of a frozen query is committed, as long as it runs. */
-  public static void settle(StreamingQuery query) throws InterruptedException {
-    int quiet = 0;
-    // A frozen query has no epochs to come: three looks that find no data to work on are the end of the last.
-    while (query.isActive() && quiet < 3) {
-      quiet = query.status().isDataAvailable() ? 0 : quiet + 1;
-      Thread.sleep(20);
+  /**
+   * Waits until the running epoch of a frozen query is committed, for so long at most.
+   *
+   * @return whether it is, or the query has ended
+   */
+  public static boolean settle(StreamingQuery query, Clock clock, long millis) throws InterruptedException {
+    long since = System.nanoTime();
+    while (query.isActive() && !clock.settled()) {
+      // Between two triggers, which may be far apart, nothing is at work, and what comes finds no news.
+      StreamingQueryStatus status = query.status();
+      if (!status.isTriggerActive() && status.message().equals(WAITING)) {
+        return true;
+      }
+      if (System.nanoTime() - since >= TimeUnit.MILLISECONDS.toNanos(millis)) {
+        return false;
+      }
+      Thread.sleep(5);
     }
+    return true;
   }
 }

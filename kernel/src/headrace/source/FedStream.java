@@ -44,6 +44,7 @@ final class FedStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
     if (clock.frozen()) {
+      clock.askedFrozen(source);
       return start;
     }
     running = null;

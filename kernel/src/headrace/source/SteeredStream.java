@@ -26,6 +26,9 @@ final class SteeredStream
     implements MicroBatchStream, SupportsTriggerAvailableNow, ReportsSourceMetrics, Feed {
   // In a bounded run the end is frozen; what the broker really holds only decides on silence.
   private static final long BOUNDED_FRESH_MILLIS = 200;
+  // A topic that has been quiet is asked less often: the first row after that waits so long at most.
+  private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(5);
+  private static final long QUIET_FRESH_MILLIS = 40;
 
   private final KafkaMicroBatchStream kafka;
   private final Clock clock;
@@ -38,6 +41,8 @@ final class SteeredStream
   /** The end of the epoch that runs; it becomes the position when Spark asks again. */
   private Offset running;
   private long runningSince;
+  /** What it took, the wait for the next trigger left out; below zero while it runs. */
+  private long runningNanos = -1;
   private long runningRows;
 
   private Offset next;
@@ -45,6 +50,7 @@ final class SteeredStream
   private long lookedAt;
   private Map<Integer, Long> ends = Map.of();
   private long endsAt;
+  private long quietSince;
   private long remoteCalls;
 
   SteeredStream(KafkaMicroBatchStream kafka, Clock clock, Steering steering) {
@@ -69,6 +75,7 @@ final class SteeredStream
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
     if (clock.frozen()) {
+      clock.askedFrozen(steering.source());
       return start;
     }
     settle();
@@ -106,10 +113,18 @@ final class SteeredStream
         .allMatch(end -> processed.getOrDefault(end.getKey(), -1L) >= end.getValue());
   }
 
+  @Override
+  public void epochEnded() {
+    if (running != null) {
+      runningNanos = System.nanoTime() - runningSince;
+    }
+  }
+
   /** The epoch that was planned is over, or this would not be asked. */
   private void settle() {
     if (running != null) {
-      pace.adapt(runningRows, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - runningSince));
+      long nanos = runningNanos < 0 ? System.nanoTime() - runningSince : runningNanos;
+      pace.adapt(runningRows, TimeUnit.NANOSECONDS.toMillis(nanos));
       if (position == null) {
         failOnLoss(running);
       }
@@ -121,7 +136,7 @@ final class SteeredStream
 
   private void look() {
     long now = System.nanoTime();
-    if (looked && now - lookedAt < TimeUnit.MILLISECONDS.toNanos(steering.freshMillis())) {
+    if (looked && now - lookedAt < TimeUnit.MILLISECONDS.toNanos(freshMillis(now))) {
       return;
     }
     next = kafka.latestOffset(position, ReadLimit.maxRows(pace.rows()));
@@ -132,9 +147,18 @@ final class SteeredStream
       ends = brokersEnds();
       endsAt = now;
     }
+    boolean news = !looked || !next.json().equals(position.json());
     looked = true;
     lookedAt = System.nanoTime();
+    if (news) {
+      quietSince = lookedAt;
+    }
     clock.report(steering.source(), clock.millis(), Offsets.positions(Offsets.of(position), ends));
+  }
+
+  private long freshMillis(long now) {
+    boolean quiet = now - quietSince > QUIET_NANOS;
+    return quiet ? Math.max(steering.freshMillis(), QUIET_FRESH_MILLIS) : steering.freshMillis();
   }
 
   private Map<Integer, Long> brokersEnds() {
@@ -175,6 +199,7 @@ final class SteeredStream
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
     runningSince = System.nanoTime();
+    runningNanos = -1;
     runningRows = Offsets.rows(Offsets.of(start), Offsets.of(end));
     running = end;
     try {

@@ -3,6 +3,7 @@ package headrace.clock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
@@ -10,19 +11,33 @@ import org.junit.jupiter.api.Test;
 class ClockOffsetTest {
   @Test
   void holdsOnlyWatermarksAndTheTick() {
-    ClockOffset offset = new ClockOffset(new TreeMap<>(Map.of("b", 2L, "a", EpochWatermarks.NONE)), 17);
-    assertEquals("{\"watermarks\":{\"a\":-9223372036854775808,\"b\":2},\"tick\":17}", offset.json());
+    ClockOffset offset =
+        new ClockOffset(
+            new TreeMap<>(Map.of("b", 2L, "a", EpochWatermarks.NONE)), new TreeMap<>(Map.of(10, 2L, 9, 1L)), 17);
+    assertEquals(
+        "{\"watermarks\":{\"a\":-9223372036854775808,\"b\":2},\"programs\":{\"9\":1,\"10\":2},\"tick\":17}",
+        offset.json());
     assertEquals(offset, ClockOffset.parse(offset.json()));
   }
 
   @Test
   void aProgramsWatermarkIsTheLeastOfItsSources() {
-    ClockOffset offset = new ClockOffset(new TreeMap<>(Map.of("a", 5L, "b", 2L)), 17);
-    assertEquals(2, Clock.watermark(offset, new ClockSpec.Program(1, 0, java.util.List.of("a", "b"), new int[0], java.util.List.of())));
-    assertEquals(5, Clock.watermark(offset, new ClockSpec.Program(1, 0, java.util.List.of("a"), new int[0], java.util.List.of())));
-    assertEquals(
-        EpochWatermarks.NONE,
-        Clock.watermark(offset, new ClockSpec.Program(1, 0, java.util.List.of("a", "new"), new int[0], java.util.List.of())));
+    assertEquals(2, watermark(Map.of("a", 5L, "b", 2L), Map.of(), "a", "b"));
+    assertEquals(5, watermark(Map.of("a", 5L, "b", 2L), Map.of(), "a"));
+    assertEquals(EpochWatermarks.NONE, watermark(Map.of("a", 5L, "b", 2L), Map.of(), "a", "new"));
+  }
+
+  @Test
+  void aProgramsWatermarkNeverGoesBack() {
+    // A source without a watermark yet, or with an earlier one, has joined it.
+    assertEquals(5, watermark(Map.of("a", 5L), Map.of(1, 5L), "a", "new"));
+    assertEquals(5, watermark(Map.of("a", 9L, "b", 2L), Map.of(1, 5L), "a", "b"));
+    assertEquals(7, watermark(Map.of("a", 9L, "b", 7L), Map.of(1, 5L), "a", "b"));
+  }
+
+  private static long watermark(Map<String, Long> sources, Map<Integer, Long> before, String... upstream) {
+    ClockSpec.Program program = new ClockSpec.Program(1, 0, List.of(upstream), new int[0], List.of());
+    return Clock.programs(sources, before, List.of(program)).get(1);
   }
 
   @Test

@@ -12,8 +12,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 final class Opened implements Function<ProducerKey, PooledProducer> {
   final List<MockProducer<byte[], byte[]>> producers = new ArrayList<>();
 
-  /** What reading the markers finds. */
-  Marker marker;
+  /** What reading the markers finds: at first a history that was adopted and has delivered nothing. */
+  Marker marker = new Marker("c", Marker.BEFORE_ALL);
 
   @Override
   public PooledProducer apply(ProducerKey key) {

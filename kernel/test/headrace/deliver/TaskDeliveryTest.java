@@ -72,10 +72,22 @@ class TaskDeliveryTest {
   }
 
   @Test
-  void anotherCheckpointsMarkerSkipsNothing() {
-    opened.marker = new Marker("other", 99);
-    assertFalse(deliver(0, Packed.row("a", null, null)).skipped());
-    assertEquals(1, opened.last().commitCount());
+  void anotherCheckpointsMarkerShutsTheTaskOut() {
+    opened.marker = new Marker("other", -1);
+    assertRefused("another history (other) has taken over");
+  }
+
+  @Test
+  void withoutAMarkerNothingIsWritten() {
+    opened.marker = null;
+    assertRefused("its marker is gone");
+  }
+
+  private void assertRefused(String why) {
+    DeliveryException told = assertThrows(DeliveryException.class, () -> deliver(0, Packed.row("a", null, "b")));
+    assertTrue(told.getMessage().contains(why), told.getMessage());
+    assertTrue(told.getMessage().contains("headrace reset FILE"), told.getMessage());
+    assertTrue(opened.producers.stream().allMatch(each -> each.history().isEmpty() && each.closed()));
   }
 
   @Test

@@ -2,7 +2,9 @@ package headrace.clock.policy;
 
 import headrace.clock.EpochWatermarks;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -10,10 +12,11 @@ import java.util.TreeMap;
  *
  * <p>The watermark is the least of (highest event time − lag) over the partitions that are not idle. Unread
  * rows hold it at any wall time: a partition ten minutes behind the others loses nothing. A partition is
- * idle when two polls, the timeout apart or more, both saw it read to the same end. Silence is only ever
- * measured between polls, so neither a slow epoch nor downtime makes a partition old, and it begins anew
- * after a restart. A partition that was never heard from holds the watermark until it is idle. When all
- * are idle, the one that is furthest on decides.
+ * idle when it is read to its end and no event time was heard of it since a poll the timeout ago or more;
+ * rows without one (they were rejected) are not heard. Silence is only ever measured between polls, so
+ * neither a slow epoch nor downtime makes a partition old, and it begins anew after a restart. A partition
+ * that was never heard from holds the watermark until it is idle. When all are idle, the one that is
+ * furthest on decides.
  */
 public final class Bounded implements Policy {
   private final long lagMicros;
@@ -21,6 +24,8 @@ public final class Bounded implements Policy {
   private final Map<Integer, Partition> partitions = new TreeMap<>();
   // Known apart from the partitions: after a restart a maximum is there before the first poll.
   private final Map<Integer, Long> maxima = new HashMap<>();
+  // Since the last poll.
+  private final Set<Integer> heard = new HashSet<>();
   private long watermark = EpochWatermarks.NONE;
 
   /** An {@code idleMillis} below zero: no partition is ever idle. */
@@ -35,13 +40,14 @@ public final class Bounded implements Policy {
   @Override
   public void observe(int partition, long maxMicros) {
     maxima.merge(partition, maxMicros, Math::max);
+    heard.add(partition);
   }
 
   @Override
   public void poll(long millis, Map<Integer, Position> positions) {
     positions.forEach(
         (partition, position) ->
-            partitions.computeIfAbsent(partition, p -> new Partition()).see(millis, position));
+            partitions.computeIfAbsent(partition, Partition::new).see(millis, position));
   }
 
   @Override
@@ -92,23 +98,28 @@ public final class Bounded implements Policy {
   }
 
   private final class Partition {
+    private final int number;
     private boolean caughtUp;
-    private long end = -1;
+    private boolean seen;
     private long silentSince;
     private long seenAt;
 
+    Partition(int number) {
+      this.number = number;
+    }
+
     void see(long millis, Position position) {
-      boolean silent = caughtUp && position.caughtUp() && position.end() == end;
-      if (!silent) {
+      if (heard.remove(number) || !seen) {
         silentSince = millis;
       }
+      seen = true;
       seenAt = millis;
       caughtUp = position.caughtUp();
-      end = position.end();
     }
 
     boolean idle() {
-      return caughtUp && idleMillis >= 0 && seenAt - silentSince >= idleMillis && seenAt > silentSince;
+      // What was heard after the poll is as new as the next one will find it.
+      return caughtUp && !heard.contains(number) && idleMillis >= 0 && seenAt - silentSince >= idleMillis && seenAt > silentSince;
     }
   }
 }

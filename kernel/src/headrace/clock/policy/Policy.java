@@ -5,7 +5,7 @@ import java.util.Map;
 
 /** How the watermark of one source follows from what was seen of its partitions. Knows nothing of Spark. */
 public interface Policy {
-  /** The highest event time among the processed rows of a partition. */
+  /** Rows with event times were processed, and this is the highest of their partition so far; it need not have moved. */
   void observe(int partition, long maxMicros);
 
   /** What a look at the source at {@code millis} (wall clock) found, for all its partitions. */

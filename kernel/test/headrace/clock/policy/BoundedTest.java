@@ -136,7 +136,29 @@ class BoundedTest {
     policy.observe(1, 10 * MINUTE);
     policy.poll(0, Map.of(0, at(10, 10), 1, at(5, 5)));
     policy.poll(IDLE, Map.of(0, at(10, 10), 1, at(6, 6)));
+    // Its newest row is no newer than what was there.
+    policy.observe(1, 10 * MINUTE);
     assertEquals(10 * MINUTE - 5 * SECOND, policy.watermark());
+    policy.poll(2 * IDLE, Map.of(0, at(10, 10), 1, at(6, 6)));
+    assertEquals(10 * MINUTE - 5 * SECOND, policy.watermark());
+    policy.poll(3 * IDLE, Map.of(0, at(10, 10), 1, at(6, 6)));
+    assertEquals(20 * MINUTE - 5 * SECOND, policy.watermark());
+  }
+
+  @Test
+  void rowsWithoutAnEventTimeDoNotBreakTheSilence() {
+    policy.observe(0, 20 * MINUTE);
+    policy.observe(1, 10 * MINUTE);
+    policy.poll(0, Map.of(0, at(10, 10), 1, at(5, 5), 2, at(0, 0)));
+    // Partition 2 never had one, partition 1 had one once; both get nothing but such rows.
+    policy.poll(IDLE - 1, Map.of(0, at(11, 11), 1, at(6, 6), 2, at(3, 3)));
+    assertEquals(EpochWatermarks.NONE, policy.watermark());
+    policy.observe(0, 30 * MINUTE);
+    policy.poll(IDLE, Map.of(0, at(12, 12), 1, at(6, 7), 2, at(4, 4)));
+    // Unread, it may be anything.
+    assertEquals(10 * MINUTE - 5 * SECOND, policy.watermark());
+    policy.poll(IDLE + 1, Map.of(0, at(12, 12), 1, at(7, 7), 2, at(5, 5)));
+    assertEquals(30 * MINUTE - 5 * SECOND, policy.watermark());
   }
 
   @Test
