@@ -1,9 +1,9 @@
 package headrace.step;
 
-import headrace.aggregate.Aggregate;
 import headrace.aggregate.Layout;
 import headrace.aggregate.Partials;
 import headrace.aggregate.Slots;
+import headrace.aggregate.Unfit;
 import headrace.state.ByteReader;
 import java.util.ArrayDeque;
 import java.util.Iterator;
@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Stored accumulators as rows of the result port, one per key; and what overflowed, as rows of the rejected port. */
+/** Stored accumulators as rows of the result port, one per key; and what could not be given, as rows of the rejected port. */
 final class PaneWriter {
   private static final UTF8String ON_TIME = UTF8String.fromString("on_time");
 
@@ -90,10 +90,10 @@ final class PaneWriter {
     values[at++] = new GenericInternalRow(new Object[] {start, end});
     for (int i = 0; i < layout.size(); i++) {
       Object result = layout.aggregate(i).result(slots);
-      if (result == Aggregate.OVERFLOW) {
+      if (result instanceof Unfit unfit) {
         result = null;
         if (program.rejectedPort() != null) {
-          extra.add(overflow(i, start, end, group, index));
+          extra.add(unfit(i, unfit, start, end, group, index));
         }
       }
       values[at++] = result;
@@ -104,11 +104,9 @@ final class PaneWriter {
     return new Output(program.port(), end, -program.id(), group, index, payload);
   }
 
-  private Output overflow(int aggregate, long start, long end, int group, long index) {
+  private Output unfit(int aggregate, Unfit unfit, long start, long end, int group, long index) {
     StructType type = program.key();
-    StringBuilder reason = new StringBuilder(program.aggregates().get(aggregate).function()).append(' ')
-        .append(layout.aggregate(aggregate).name()).append(" overflowed ")
-        .append(program.aggregates().get(aggregate).result().catalogString()).append(" for key {");
+    StringBuilder reason = new StringBuilder(program.aggregates().get(aggregate).reason(unfit)).append(" for key {");
     for (int i = 0; i < keyTypes.length; i++) {
       reason.append(i == 0 ? "" : ", ").append(type.fields()[i].name()).append('=').append(key.isNullAt(i) ? null : key.get(i, keyTypes[i]));
     }
