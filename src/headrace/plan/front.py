@@ -23,7 +23,7 @@ from headrace.declare.duration import microseconds
 from headrace.declare.expr import column
 from headrace.declare.node import LATE_BY, PANE, PANE_INDEX, WINDOW, Node, Port, SourceNode, WindowAggNode
 from headrace.errors import PlanError
-from headrace.plan.columns import to_column
+from headrace.plan.aggregates import Asked, ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
 from headrace.plan.rows import Frame, Rejection, Rows
@@ -170,14 +170,11 @@ def _program(weaver: _Weaver, node: WindowAggNode) -> None:
     [parent] = node.parents
     for source, rows in weaver.rows[parent]:
         frame = weaver.frames[source]
-        inputs = [
-            (f"input{position}", aggregate.input)
-            for position, aggregate in enumerate(node.aggregates)
-            if aggregate.input is not None
-        ]
+        asked = ask(weaver.kernel, node, rows.schema)
+        inputs = [(f"input{place}", each.input) for place, each in enumerate(asked) if each.input is not None]
         keys = frame.analyse(rows, [(name, column(f"`{name}`")) for name in node.keys], node.where)
         taken = frame.analyse(rows, inputs, node.where) if inputs else None
-        types = _types(weaver.kernel, node, rows.schema, keys.schema, taken.schema if taken else StructType())
+        types = _types(asked, rows.schema, keys.schema, taken.schema if taken else StructType())
         known = weaver.programs.setdefault(node, types)
         if known.output.simpleString() != types.output.simpleString():
             raise PlanError(
@@ -211,43 +208,26 @@ def _program(weaver: _Weaver, node: WindowAggNode) -> None:
     weaver.schemas[Port(node, "late")] = types.late
 
 
-def _types(
-    kernel: Kernel, node: WindowAggNode, row: StructType, key: StructType, inputs: StructType
-) -> ProgramTypes:
-    """Ask Spark for the types of the aggregates: they are what a batch query would give."""
-    empty = kernel.empty(row)
-    asked = []
-    for aggregate in node.aggregates:
-        if aggregate.input is None:
-            asked.append(F.count("*").alias(aggregate.name))
-            continue
-        function = getattr(F, aggregate.function)
-        asked.append(function(to_column(aggregate.input, row.names)).alias(aggregate.name))
-    try:
-        results = empty.agg(*asked).schema
-    except Exception as refused:
-        from headrace.plan.kernel import refusal
-
-        raise refusal(refused, node.where) from refused
+def _types(asked: list[Asked], row: StructType, key: StructType, inputs: StructType) -> ProgramTypes:
     described = []
     position = 0
-    for aggregate, result in zip(node.aggregates, results, strict=True):
+    for each in asked:
         described.append(
             {
-                "name": aggregate.name,
-                "function": aggregate.function,
-                "input": None if aggregate.input is None else position,
-                "type": result.dataType.jsonValue(),
-                "options": dict(aggregate.options),
+                "name": each.name,
+                "function": each.function,
+                "input": None if each.input is None else position,
+                "type": each.result.dataType.jsonValue(),
+                "options": dict(each.options),
             }
         )
-        position += aggregate.input is not None
+        position += each.input is not None
     window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
     output = StructType(
         [
             *key,
             StructField(WINDOW.name, window),
-            *results,
+            *(each.result for each in asked),
             StructField(PANE.name, StringType()),
             StructField(PANE_INDEX.name, IntegerType()),
         ]
