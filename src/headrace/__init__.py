@@ -3,6 +3,7 @@
 What a pipeline file needs is here; nothing of it starts a JVM.
 """
 
+from headrace.declare.aggregate import limited
 from headrace.declare.functions import F
 from headrace.declare.keyed import Keyed, Windowed
 from headrace.declare.pipeline import Pipeline
@@ -60,5 +61,6 @@ __all__ = [
     "Windowed",
     "__version__",
     "decimal",
+    "limited",
     "record",
 ]

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from headrace import Bounded, DeclarationError, F, Topic, Tumbling, record
+from headrace import Bounded, DeclarationError, F, Topic, Tumbling, limited, record
 from headrace.declare.node import WindowAggNode
 from tests.declare.shop import paid, payments
 
@@ -44,6 +44,22 @@ def test_a_window_has_its_keys_itself_the_aggregates_and_the_pane():
         (F.last("card", ignorenulls=True), "last", "last(card)", {"ignore_nulls": True}),
         (F.approx_count_distinct("card"), DISTINCT, f"{DISTINCT}(card)", {"rsd": 0.05}),
         (F.approx_count_distinct("card", 0.01), DISTINCT, f"{DISTINCT}(card)", {"rsd": 0.01}),
+        (F.any_value("card", True), "first", "first(card)", {"ignore_nulls": True}),
+        (F.stddev("amount"), "stddev_samp", "stddev(amount)", {}),
+        (F.variance("amount"), "var_samp", "variance(amount)", {}),
+        (F.every(F.col("count") > 1), "bool_and", "bool_and(count > 1)", {}),
+        (F.max_by("card", "amount"), "max_by", "max_by(card, amount)", {"columns": 2}),
+        (F.collect_list("card"), "collect_list", "collect_list(card)", {"limit": 10_000}),
+        (limited(F.array_agg("card"), 5), "collect_list", "collect_list(card)", {"limit": 5}),
+        (limited(F.collect_set("card").alias("y"), 5), "collect_set", "collect_set(card)", {"limit": 5}),
+        (F.count_distinct("card"), "count_distinct", "count_distinct(card)", {"limit": 10_000}),
+        (F.countDistinct("card", F.col("amount")), "count_distinct", "count_distinct(card, amount)",
+         {"limit": 10_000, "columns": 2}),
+        (F.approx_percentile("amount", [0.5, 0.9]), "percentile_approx",
+         "approx_percentile(amount, [0.5, 0.9])", {}),
+        (F.hll_sketch_agg("card", 10), "hll_sketch_agg", "hll_sketch_agg(card, 10)", {}),
+        (F.call_function("approx_top_k", "card", F.lit(3)), "approx_top_k",
+         "call_function('approx_top_k', card, 3)", {}),
     ],
 )  # fmt: skip
 def test_the_aggregates(recorded, function, text, options):
@@ -61,8 +77,24 @@ def test_the_aggregates(recorded, function, text, options):
         (lambda: windows().agg(x=F.col("amount")), "is no aggregate", "F.approx_count_distinct"),
         (lambda: windows().agg(x="amount"), "and no aggregate of it", 'F.max("amount")'),
         (lambda: windows().agg(x=F.expr("sum(amount)")), "is no aggregate", "F.sum"),
-        (lambda: windows().agg(x=F.stddev("amount")), "not available in a window yet", "others follow"),
-        (lambda: windows().agg(x=F.collect_list("amount")), "F.collect_list", "F.first"),
+        (lambda: windows().agg(x=F.corr("amount", "count")), "not available in a window", "others follow"),
+        (lambda: windows().agg(x=F.mode("amount")), "F.mode is not available", "approx_top_k"),
+        (lambda: windows().agg(x=F.listagg("card")), "F.listagg is not available", "F.array_join"),
+        (lambda: windows().agg(x=F.median("amount")), "F.median is not available", '("amount", 0.5)'),
+        (lambda: windows().agg(x=F.string_agg("card")), "F.string_agg is not available", "aggregates.md"),
+        (lambda: windows().agg(x=limited(F.sum("amount"), 5)), "keeps no values", "F.collect_list"),
+        (lambda: limited(F.collect_list("card"), 0), "limited to 0 values", "from 1 to 10,000,000"),
+        (lambda: limited(F.collect_list("card"), True), "limited to True values", "1000"),
+        (lambda: windows().agg(x=F.stddev("card")), '"card" is STRING, and no number', ".cast"),
+        (lambda: windows().agg(x=F.max_by("card")), "F.max_by needs two columns", 'F.max_by("amount", "at")'),
+        (lambda: windows().agg(x=F.max_by("card", "extra")), "cannot be compared", "a part"),
+        (lambda: windows().agg(x=F.max_by("card", "amount", 3)), "several rows", "F.struct"),
+        (lambda: windows().agg(x=F.count_distinct("card", "extra")), "cannot be compared", "a part"),
+        (lambda: windows().agg(x=F.count_distinct()), "needs a column", 'F.count_distinct("amount")'),
+        (lambda: windows().agg(x=F.min_by("card", "amuont")), 'no column "amuont"', 'did you mean "amount"'),
+        (lambda: windows().agg(x=F.percentile_approx("amount", 50)), "the percentile 50", "a part of 1"),
+        (lambda: windows().agg(x=F.percentile_approx("amount", [0.5, 2])), "the percentile 2", "a part of 1"),
+        (lambda: windows().agg(x=F.count_min_sketch("card", 0.1, 0.9)), "has no seed", "42"),
         (lambda: windows().agg(x=F.sum("amount") / F.count("*")), "computes with", ".with_columns"),
         (lambda: windows().agg(x=F.sum(F.max("amount"))), "aggregate of an aggregate", "another window"),
         (lambda: windows().agg(x=F.sum("card")), '"card" is STRING, and no number', ".cast"),

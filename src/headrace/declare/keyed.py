@@ -307,19 +307,22 @@ def check_late(port: Port, where: str) -> None:
 
 
 def _check_type(made: Aggregate, port: Port, where: str) -> None:
-    kind = type_of(made.input, port) if made.input is not None else None
-    if kind is None:
-        return
-    shown = made.input.text() if made.input else "*"
-    if made.function in {"sum", "avg"} and not kind.numeric:
-        raise DeclarationError(
-            f'{made.function}: "{shown}" is {kind.ddl()}, and no number',
-            where=where,
-            cure=f'aggregate a number, or cast it: F.{made.function}(F.col("{shown}").cast("double"))',
-        )
-    if made.function in {"min", "max", "approx_count_distinct"} and not kind.orderable:
-        raise DeclarationError(
-            f'{made.function}: "{shown}" is {kind.ddl()}, whose values cannot be compared',
-            where=where,
-            cure="aggregate a part of it",
-        )
+    takes = made.takes
+    for place, part in enumerate(made.inputs, start=1):
+        kind = type_of(part, port)
+        if kind is None:
+            continue
+        shown = part.text()
+        if takes.numeric and not kind.numeric:
+            raise DeclarationError(
+                f'{made.function}: "{shown}" is {kind.ddl()}, and no number',
+                where=where,
+                cure=f'aggregate a number, or cast it: F.{made.function}(F.col("{shown}").cast("double"))',
+            )
+        compared = takes.compared == "all" or (takes.compared == "last" and place == len(made.inputs))
+        if compared and not kind.orderable:
+            raise DeclarationError(
+                f'{made.function}: "{shown}" is {kind.ddl()}, whose values cannot be compared',
+                where=where,
+                cure="aggregate a part of it",
+            )

@@ -397,7 +397,8 @@ class WindowAggNode(StatefulNode):
         if fixed is not None:
             return fixed
         made = next((each for each in self.aggregates if each.name == column), None)
-        return LONG if made is not None and made.function in {"count", "approx_count_distinct"} else None
+        counts = {"count", "count_distinct", "approx_count_distinct"}
+        return LONG if made is not None and made.function in counts else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BooleanType,
     DoubleType,
@@ -29,8 +28,7 @@ from headrace.declare.node import (
     WindowAggNode,
 )
 from headrace.errors import PlanError
-from headrace.plan.columns import to_column
-from headrace.plan.kernel import Kernel, refusal
+from headrace.plan.aggregates import Asked
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class ProgramTypes:
 
 
 def types_of(
-    kernel: Kernel, node: StatefulNode, row: StructType, key: StructType, inputs: StructType
+    node: StatefulNode, asked: list[Asked], row: StructType, key: StructType, inputs: StructType
 ) -> ProgramTypes:
     """Return the types of a step over `row`; those of aggregates are what a batch query would give."""
     taken = next((name for name in row.names if name.lower() == LATE_BY.name), None)
@@ -64,26 +62,25 @@ def types_of(
     late = StructType([*row, StructField(LATE_BY.name, DoubleType())])
     if not isinstance(node, WindowAggNode):
         return ProgramTypes(key, inputs, row, (), row, late)
-    results = _results(kernel, node, row)
     described = []
     position = 0
-    for aggregate, result in zip(node.aggregates, results, strict=True):
+    for each in asked:
         described.append(
             {
-                "name": aggregate.name,
-                "function": aggregate.function,
-                "input": None if aggregate.input is None else position,
-                "type": result.dataType.jsonValue(),
-                "options": dict(aggregate.options),
+                "name": each.name,
+                "function": each.function,
+                "input": None if each.input is None else position,
+                "type": each.result.dataType.jsonValue(),
+                "options": dict(each.options),
             }
         )
-        position += aggregate.input is not None
+        position += each.input is not None
     window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
     output = StructType(
         [
             *(field for field in key if field.name in node.keys),
             StructField(WINDOW.name, window),
-            *results,
+            *(each.result for each in asked),
             StructField(PANE.name, StringType()),
             StructField(PANE_INDEX.name, IntegerType()),
             StructField(PANE_LAST.name, BooleanType()),
@@ -91,18 +88,3 @@ def types_of(
         ]
     )
     return ProgramTypes(key, inputs, row, tuple(described), output, late)
-
-
-def _results(kernel: Kernel, node: WindowAggNode, row: StructType) -> StructType:
-    asked = []
-    for aggregate in node.aggregates:
-        if aggregate.input is None:
-            asked.append(F.count("*").alias(aggregate.name))
-            continue
-        function = getattr(F, aggregate.function)
-        asked.append(function(to_column(aggregate.input, row.names)).alias(aggregate.name))
-    try:
-        schema: StructType = kernel.empty(row).agg(*asked).schema
-    except Exception as refused:
-        raise refusal(refused, node.where) from refused
-    return schema

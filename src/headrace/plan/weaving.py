@@ -26,6 +26,7 @@ from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowAggNode
 from headrace.errors import PlanError
+from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers, is_rejected
 from headrace.plan.programs import ProgramTypes, types_of
@@ -151,11 +152,9 @@ class Weaver:
             frame = self.frames[thread]
             if thread is not None:
                 _check_time(frame, thread, node)
-            aggregates = node.aggregates if isinstance(node, WindowAggNode) else ()
+            asked = ask(self.kernel, node, rows.schema) if isinstance(node, WindowAggNode) else []
             inputs = [
-                (f"input{position}", aggregate.input)
-                for position, aggregate in enumerate(aggregates)
-                if aggregate.input is not None
+                (f"input{place}", each.input) for place, each in enumerate(asked) if each.input is not None
             ]
             named = [(name, column(f"`{name}`")) for name in node.keys]
             keys = frame.analyse(rows, named, node.where) if named else None
@@ -196,7 +195,8 @@ class Weaver:
                 )
             if rejection:
                 self.reject(thread, node, rejection, node)
-            self._known(node, rows, key_schema, taken.schema if taken else StructType(), thread)
+            types = types_of(node, asked, rows.schema, key_schema, taken.schema if taken else StructType())
+            self._known(node, types, thread)
             row = F.struct(
                 F.col(rows.time).alias("time"),
                 F.struct(*key_columns).alias("key"),
@@ -230,10 +230,7 @@ class Weaver:
         checked = F.when(wrong, F.raise_error(told).cast("timestamp")).otherwise(start)
         return [checked.alias(START), end.alias(END)]
 
-    def _known(
-        self, node: StatefulNode, rows: Rows, key: StructType, inputs: StructType, thread: Thread
-    ) -> None:
-        types = types_of(self.kernel, node, rows.schema, key, inputs)
+    def _known(self, node: StatefulNode, types: ProgramTypes, thread: Thread) -> None:
         known = self.programs.setdefault(node, types)
         if known.output.simpleString() != types.output.simpleString():
             from_ = f"source {thread.name!r}" if thread else "one side of a union"

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  */
 public abstract class Aggregate {
   /** The result when the value does not fit the result's type. */
-  public static final Object OVERFLOW = new Object();
+  public static final Unfit OVERFLOW = new Unfit("overflowed");
 
   private final String name;
   private int word;
@@ -52,6 +52,16 @@ public abstract class Aggregate {
 
   public abstract void add(Slots slots, UnsafeRow inputs, Position position);
 
+  /** Whether {@link #retract} is there: whether a row that was added can be taken back, as if it had never come. */
+  public boolean retracts() {
+    return false;
+  }
+
+  /** Takes a row back that was added. */
+  public void retract(Slots slots, UnsafeRow inputs, Position position) {
+    throw new UnsupportedOperationException("the aggregate '" + name + "' cannot take a row back");
+  }
+
   /** Joins what {@code from} holds, which was added after what {@code into} holds. */
   public abstract void merge(Slots into, Slots from);
 
@@ -60,6 +70,6 @@ public abstract class Aggregate {
   /** Reads into slots that are in the starting state. */
   public abstract void read(Slots slots, ByteReader in);
 
-  /** The catalyst value, null, or {@link #OVERFLOW}. */
+  /** The catalyst value, null, or an {@link Unfit}. */
   public abstract Object result(Slots slots);
 }

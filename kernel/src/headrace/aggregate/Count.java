@@ -32,6 +32,18 @@ final class Count extends Aggregate {
   }
 
   @Override
+  public boolean retracts() {
+    return true;
+  }
+
+  @Override
+  public void retract(Slots slots, UnsafeRow inputs, Position position) {
+    if (ordinal == ALL || !inputs.isNullAt(ordinal)) {
+      slots.words[word(slots)]--;
+    }
+  }
+
+  @Override
   public void merge(Slots into, Slots from) {
     into.words[word(into)] += from.words[word(from)];
   }

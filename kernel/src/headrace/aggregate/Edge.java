@@ -8,23 +8,26 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 
 /**
- * First and last value by (event time, source, partition, offset), whatever the order of arrival. A null counts as a value.
+ * First and last value by (event time, source, partition, offset), whatever the order of arrival. A null counts as a value,
+ * unless nulls are ignored.
  *
- * <p>Numbers kept: none, null or value; time; source and partition; offset; the value, when it fits one number. Else the value is an
+ * <p>Numbers kept: none, null or value; the row's place; the value, when it fits one number. Else the value is an
  * object: the bytes of a row of one field.
  */
 final class Edge extends Aggregate {
   private static final int NULL = 1;
   private static final int VALUE = 2;
   private final boolean last;
+  private final boolean ignoreNulls;
   private final int ordinal;
   private final DataType type;
   private final Fixed kind;
   private final UnsafeProjection single;
 
-  Edge(String name, boolean last, int ordinal, DataType type) {
+  Edge(String name, boolean last, boolean ignoreNulls, int ordinal, DataType type) {
     super(name);
     this.last = last;
+    this.ignoreNulls = ignoreNulls;
     this.ordinal = ordinal;
     this.type = type;
     this.kind = Fixed.of(type);
@@ -50,15 +53,12 @@ final class Edge extends Aggregate {
   public void add(Slots slots, UnsafeRow inputs, Position position) {
     int at = word(slots);
     long[] words = slots.words;
-    long where = (long) position.source << 32 | position.partition & 0xFFFFFFFFL;
-    if (!wins(words, at, position.time, where, position.offset)) {
+    boolean absent = inputs.isNullAt(ordinal);
+    if (absent && ignoreNulls || words[at] != 0 && !wins(Place.compare(position, words, at + 1))) {
       return;
     }
-    boolean absent = inputs.isNullAt(ordinal);
     words[at] = absent ? NULL : VALUE;
-    words[at + 1] = position.time;
-    words[at + 2] = where;
-    words[at + 3] = position.offset;
+    Place.set(words, at + 1, position);
     if (kind != null) {
       words[at + 4] = absent ? 0 : kind.read(inputs, ordinal);
     } else {
@@ -66,17 +66,7 @@ final class Edge extends Aggregate {
     }
   }
 
-  private boolean wins(long[] words, int at, long time, long where, long offset) {
-    if (words[at] == 0) {
-      return true;
-    }
-    int order = Long.compare(time, words[at + 1]);
-    if (order == 0) {
-      order = Long.compare(where, words[at + 2]);
-    }
-    if (order == 0) {
-      order = Long.compare(offset, words[at + 3]);
-    }
+  private boolean wins(int order) {
     return last ? order > 0 : order < 0;
   }
 
@@ -84,8 +74,9 @@ final class Edge extends Aggregate {
   public void merge(Slots into, Slots from) {
     int at = word(from);
     long[] words = from.words;
-    if (words[at] != 0 && wins(into.words, word(into), words[at + 1], words[at + 2], words[at + 3])) {
-      System.arraycopy(words, at, into.words, word(into), words());
+    int to = word(into);
+    if (words[at] != 0 && (into.words[to] == 0 || wins(Place.compare(words, at + 1, into.words, to + 1)))) {
+      System.arraycopy(words, at, into.words, to, words());
       if (kind == null) {
         into.objects[object(into)] = from.objects[object(from)];
       }
@@ -100,10 +91,7 @@ final class Edge extends Aggregate {
     if (words[at] == 0) {
       return;
     }
-    out.writeSigned(words[at + 1]);
-    out.writeUnsigned(words[at + 2] >>> 32);
-    out.writeUnsigned(words[at + 2] & 0xFFFFFFFFL);
-    out.writeSigned(words[at + 3]);
+    Place.write(words, at + 1, out);
     if (words[at] == VALUE) {
       if (kind != null) {
         out.writeFixed(words[at + 4]);
@@ -121,10 +109,7 @@ final class Edge extends Aggregate {
     if (words[at] == 0) {
       return;
     }
-    words[at + 1] = in.readSigned();
-    words[at + 2] = in.readUnsigned() << 32;
-    words[at + 2] |= in.readUnsigned();
-    words[at + 3] = in.readSigned();
+    Place.read(words, at + 1, in);
     if (words[at] == VALUE) {
       if (kind != null) {
         words[at + 4] = in.readFixed();

@@ -9,18 +9,21 @@ import org.apache.spark.sql.types.DataType;
 /**
  * Sum and mean of whole numbers and of decimals of up to 18 digits: 128 bits, which no number of rows overflows.
  *
- * <p>Numbers kept: how many values, the lower half, the upper half.
+ * <p>Numbers kept: how many values, the lower half, the upper half. How many is stored where it is needed: for the mean, and to know
+ * when rows that are taken back leave nothing to add up.
  */
 final class ExactSum extends Aggregate {
   private final boolean mean;
+  private final boolean counted;
   private final int ordinal;
   private final DataType input;
   private final Fixed kind;
   private final Total total;
 
-  ExactSum(String name, boolean mean, int ordinal, DataType input, Fixed kind, Total total) {
+  ExactSum(String name, boolean mean, boolean counted, int ordinal, DataType input, Fixed kind, Total total) {
     super(name);
     this.mean = mean;
+    this.counted = counted || mean;
     this.ordinal = ordinal;
     this.input = input;
     this.kind = kind;
@@ -34,7 +37,7 @@ final class ExactSum extends Aggregate {
 
   @Override
   public String codec() {
-    return (mean ? "avg(" : "sum(") + input.catalogString() + ")";
+    return (mean ? "avg(" : "sum(") + input.catalogString() + (counted && !mean ? ",counted)" : ")");
   }
 
   @Override
@@ -56,6 +59,20 @@ final class ExactSum extends Aggregate {
   }
 
   @Override
+  public boolean retracts() {
+    return counted;
+  }
+
+  @Override
+  public void retract(Slots slots, UnsafeRow inputs, Position position) {
+    if (!inputs.isNullAt(ordinal)) {
+      long value = kind.read(inputs, ordinal);
+      // The two's complement of 128 bits: all turned, and one more.
+      plus(slots, -1, -value, value == 0 ? 0 : ~(value >> 63));
+    }
+  }
+
+  @Override
   public void merge(Slots into, Slots from) {
     int at = word(from);
     plus(into, from.words[at], from.words[at + 1], from.words[at + 2]);
@@ -66,7 +83,7 @@ final class ExactSum extends Aggregate {
     int at = word(slots);
     long low = slots.words[at + 1];
     long high = slots.words[at + 2];
-    long count = mean ? slots.words[at] : Math.min(1, slots.words[at]);
+    long count = counted ? slots.words[at] : Math.min(1, slots.words[at]);
     boolean wide = high != low >> 63;
     out.writeUnsigned(count << 1 | (wide ? 1 : 0));
     if (wide) {

@@ -76,6 +76,14 @@ public final class Layout {
     }
   }
 
+  /** Takes a row back that was added. */
+  public void retract(Slots slots, UnsafeRow inputs, Position position) {
+    slots.words[slots.word + ROWS]--;
+    for (Aggregate aggregate : aggregates) {
+      aggregate.retract(slots, inputs, position);
+    }
+  }
+
   public void merge(Slots into, Slots from) {
     into.words[into.word + ROWS] += from.words[from.word + ROWS];
     for (Aggregate aggregate : aggregates) {

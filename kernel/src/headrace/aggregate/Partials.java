@@ -63,7 +63,7 @@ public final class Partials {
 
   /** About how much memory the entries take. */
   public long bytes() {
-    return (long) size * (ENTRY_BYTES + layout.words() * Long.BYTES + layout.objects() * OBJECT_BYTES) + keysSize;
+    return (long) size * (ENTRY_BYTES + layout.words() * Long.BYTES + layout.objects() * OBJECT_BYTES) + keysSize + cursor.grown;
   }
 
   public long start(int entry) {
@@ -189,6 +189,7 @@ public final class Partials {
     Arrays.fill(objects, 0, size * layout.objects(), null);
     size = 0;
     keysSize = 0;
+    cursor.grown = 0;
   }
 
   private static int spread(long start, int hash) {

@@ -6,6 +6,8 @@ public final class Slots {
   public int word;
   public Object[] objects;
   public int object;
+  /** About how much memory values have taken through this cursor, beside the slots themselves. */
+  public long grown;
 
   public Slots at(long[] words, int word, Object[] objects, int object) {
     this.words = words;

@@ -9,13 +9,15 @@ import org.apache.spark.sql.types.DecimalType;
 /** Sum and mean of decimals of more than 18 digits, exact whatever the size. */
 final class WideSum extends Aggregate {
   private final boolean mean;
+  private final boolean counted;
   private final int ordinal;
   private final DecimalType input;
   private final Total total;
 
-  WideSum(String name, boolean mean, int ordinal, DecimalType input, Total total) {
+  WideSum(String name, boolean mean, boolean counted, int ordinal, DecimalType input, Total total) {
     super(name);
     this.mean = mean;
+    this.counted = counted || mean;
     this.ordinal = ordinal;
     this.input = input;
     this.total = total;
@@ -33,7 +35,7 @@ final class WideSum extends Aggregate {
 
   @Override
   public String codec() {
-    return (mean ? "avg(" : "sum(") + input.catalogString() + ")";
+    return (mean ? "avg(" : "sum(") + input.catalogString() + (counted && !mean ? ",counted)" : ")");
   }
 
   @Override
@@ -50,6 +52,21 @@ final class WideSum extends Aggregate {
   }
 
   @Override
+  public boolean retracts() {
+    return counted;
+  }
+
+  @Override
+  public void retract(Slots slots, UnsafeRow inputs, Position position) {
+    if (!inputs.isNullAt(ordinal)) {
+      plus(slots, -1, inputs.getDecimal(ordinal, input.precision(), input.scale()).toJavaBigDecimal().unscaledValue().negate());
+      if (slots.words[word(slots)] == 0) {
+        slots.objects[object(slots)] = null;
+      }
+    }
+  }
+
+  @Override
   public void merge(Slots into, Slots from) {
     if (from.words[word(from)] != 0) {
       plus(into, from.words[word(from)], (BigInteger) from.objects[object(from)]);
@@ -59,7 +76,7 @@ final class WideSum extends Aggregate {
   @Override
   public void write(Slots slots, ByteWriter out) {
     long count = slots.words[word(slots)];
-    out.writeUnsigned(mean ? count : Math.min(1, count));
+    out.writeUnsigned(counted ? count : Math.min(1, count));
     if (count != 0) {
       out.writeBytes(((BigInteger) slots.objects[object(slots)]).toByteArray());
     }

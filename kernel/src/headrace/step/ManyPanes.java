@@ -169,7 +169,7 @@ public final class ManyPanes extends WindowStep implements Pages.Body {
       given.add(panes.output(panes.takenBack(last), end, epoch));
     }
     given.add(panes.output(row, end, epoch));
-    panes.overflows(scratch, start, end, epoch, given);
+    panes.unfit(scratch, start, end, epoch, given);
     state.write(out);
     if (discards) {
       layout.clear(scratch);

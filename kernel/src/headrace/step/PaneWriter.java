@@ -1,8 +1,8 @@
 package headrace.step;
 
-import headrace.aggregate.Aggregate;
 import headrace.aggregate.Layout;
 import headrace.aggregate.Slots;
+import headrace.aggregate.Unfit;
 import headrace.trigger.Accumulation;
 import headrace.window.GlobalWindow;
 import headrace.window.StatedWindows;
@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Accumulators as rows of the result port; and what overflowed, as rows of the rejected port.
+ * Accumulators as rows of the result port; and what could not be given, as rows of the rejected port.
  *
  * <p>A pane has no position in a source. It is given one that is its own and the same on every replay: the program (negative, which no
  * source is), the group, and a number of the epoch.
@@ -62,7 +62,7 @@ final class PaneWriter {
     values[at++] = window(start, end);
     for (int i = 0; i < aggregates; i++) {
       Object result = layout.aggregate(i).result(slots);
-      values[at++] = result == Aggregate.OVERFLOW ? null : result;
+      values[at++] = result instanceof Unfit ? null : result;
     }
     values[at++] = pane.text();
     values[at++] = (int) Math.min(index, Integer.MAX_VALUE);
@@ -99,19 +99,17 @@ final class PaneWriter {
     return again;
   }
 
-  /** Says aloud what overflowed in the key's pane. */
-  void overflows(Slots slots, long start, long end, Context context, Collection<Output> out) {
+  /** Says aloud what could not be given in the key's pane. */
+  void unfit(Slots slots, long start, long end, Context context, Collection<Output> out) {
     for (int i = 0; i < aggregates; i++) {
-      if (program.rejectedPort() != null && layout.aggregate(i).result(slots) == Aggregate.OVERFLOW) {
-        out.add(overflow(i, start, end, context));
+      if (program.rejectedPort() != null && layout.aggregate(i).result(slots) instanceof Unfit unfit) {
+        out.add(unfit(i, unfit, start, end, context));
       }
     }
   }
 
-  private Output overflow(int aggregate, long start, long end, Context context) {
-    StringBuilder reason = new StringBuilder(program.aggregates().get(aggregate).function()).append(' ')
-        .append(layout.aggregate(aggregate).name()).append(" overflowed ")
-        .append(program.aggregates().get(aggregate).result().catalogString()).append(" for key {");
+  private Output unfit(int aggregate, Unfit unfit, long start, long end, Context context) {
+    StringBuilder reason = new StringBuilder(program.aggregates().get(aggregate).reason(unfit)).append(" for key {");
     for (int i = 0; i < shownKeys; i++) {
       reason.append(i == 0 ? "" : ", ").append(program.key().fields()[i].name()).append('=')
           .append(key.isNullAt(i) ? null : key.get(i, keyTypes[i]));

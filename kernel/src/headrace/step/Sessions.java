@@ -196,7 +196,7 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
     Pane pane = session.state.give(moment.complete());
     byte[] row = panes.pane(session.slots, session.start, session.end, pane, index, moment.closing());
     given.add(panes.output(row, session.end, context));
-    panes.overflows(session.slots, session.start, session.end, context, given);
+    panes.unfit(session.slots, session.start, session.end, context, given);
     session.shown.clear();
     if (retracts) {
       session.shown.add(row);

@@ -161,7 +161,7 @@ public final class SinglePane extends WindowStep implements Pages.Body {
         Slots slots = next(panes);
         if (slots != null) {
           ready.add(panes.output(panes.pane(slots, start, end, Pane.ON_TIME, 0, true), end, epoch));
-          panes.overflows(slots, start, end, epoch, ready);
+          panes.unfit(slots, start, end, epoch, ready);
         }
       }
       return !ready.isEmpty();

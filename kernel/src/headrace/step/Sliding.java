@@ -161,7 +161,7 @@ public final class Sliding extends KeyedStep<Sliding.Event> {
     Pane pane = event.state.give(moment.complete());
     byte[] row = panes.pane(slots, start, time, pane, index, moment.closing());
     given.add(panes.output(row, end, context));
-    panes.overflows(slots, start, time, context, given);
+    panes.unfit(slots, start, time, context, given);
     event.shown = retracts ? row : event.shown;
   }
 
