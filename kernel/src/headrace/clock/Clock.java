@@ -37,7 +37,8 @@ public final class Clock {
   private boolean draining;
   private boolean nudged;
   private volatile Long handMillis;
-  private volatile boolean frozen;
+  private final Gate gate = new Gate();
+  private boolean tickAsked;
 
   private Clock(String query, ClockSpec spec) {
     this.query = query;
@@ -111,12 +112,30 @@ public final class Clock {
 
   /** From now on there is no news: the running epoch is the last one of this run. */
   public void freeze() {
-    frozen = true;
+    gate.freeze();
   }
 
-  /** Whether this run takes no more news. */
-  public boolean frozen() {
-    return frozen;
+  /** Whether a source that is asked for news has none to tell: answered once for all sources of a round. */
+  public boolean frozen(Object source) {
+    return gate.shut(source);
+  }
+
+  /** From now on epochs begin only when they are released, for tests. Before the query starts. */
+  public void hold() {
+    gate.hold();
+  }
+
+  /** Lets one epoch begin, with all that is news by then; with a tick though no W moved, if that is asked. */
+  public void release(boolean tick) {
+    synchronized (this) {
+      tickAsked = tick;
+    }
+    gate.release();
+  }
+
+  /** Waits until the released epoch is over, for so long at most; tells whether it is. */
+  public boolean settled(long millis) throws InterruptedException {
+    return gate.settled(millis);
   }
 
   /** A bounded run ends with every window closed. Before the query starts. */
@@ -222,7 +241,8 @@ public final class Clock {
         take(start);
       }
       SortedMap<String, Long> watermarks = watermarks(bounded);
-      if (!watermarks.equals(now.watermarks) || mustNudge(bounded)) {
+      if (!watermarks.equals(now.watermarks) || mustNudge(bounded) || tickAsked) {
+        tickAsked = false;
         now = new ClockOffset(watermarks, Math.max(millis(), now.tick + 1));
       }
       publish(now);

@@ -102,7 +102,7 @@ public final class ClockSource implements TableProvider {
 
     @Override
     public Offset latestOffset(Offset start, ReadLimit limit) {
-      return clock.frozen() ? start : clock.next((ClockOffset) start, bounded);
+      return clock.frozen(this) ? start : clock.next((ClockOffset) start, bounded);
     }
 
     @Override

@@ -14,6 +14,7 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
   private final String query;
   private final int outlets;
   private final List<String[]> rows = new ArrayList<>();
+  private long epochs;
 
   public Collected(String query, int outlets) {
     this.query = query;
@@ -36,6 +37,12 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
       }
     }
     Clock.of(query).epochEnded(epoch);
+    epochs++;
+  }
+
+  /** How many epochs there were in this run. */
+  public synchronized long epochs() {
+    return epochs;
   }
 
   /** Takes what was collected since the last call: epoch, outlet, key and value of each row. */

@@ -68,7 +68,7 @@ final class SteeredStream
 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
-    if (clock.frozen()) {
+    if (clock.frozen(this)) {
       return start;
     }
     settle();
