@@ -16,13 +16,8 @@ _UNITS = {"second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day":
 _UNITS["millisecond"], _UNITS["microsecond"] = 1_000, 1
 
 
-def months(length: str) -> int:
-    """Return how many months "3 months" are, 0 for what is no number of months."""
-    number, unit = length.split()
-    return int(number) if unit.removesuffix("s") == "month" else 0
-
-
 def micros(length: str) -> int:
+    """Return the microseconds of "1 minute 30 seconds"."""
     words = length.split()
     pairs = zip(words[::2], words[1::2], strict=True)
     return sum(int(number) * _UNITS[unit.removesuffix("s")] for number, unit in pairs)
@@ -59,50 +54,46 @@ class Hopping:
     zone: str | None = None
 
     def of(self, row: Row) -> list[Span]:
-        if self.zone is None:
+        if self.zone or "month" in self.every:
+            spans = self._local(row.time, ZoneInfo(self.zone or "UTC"))
+        else:
             every, offset = micros(self.every), micros(self.offset)
             last = (row.time - offset) // every
             starts = [
                 number * every + offset for number in range(last - micros(self.size) // every, last + 1)
             ]
             spans = [span(start, start + micros(self.size)) for start in starts]
-        else:
-            spans = self._local(row.time, ZoneInfo(self.zone))
         return [each for each in spans if each.start <= row.time < each.end]
 
     def _local(self, moment: int, zone: ZoneInfo) -> list[Span]:
         """Boundaries are midnights (plus offset) of days, of Mondays, or of the first of a month."""
         today = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=moment)).astimezone(zone).date()
-        if months(self.every):
-            last = ((today.year - 1970) * 12 + today.month - 1) // months(self.every) + 1
-            hops = months(self.size) // months(self.every)
-        else:
-            last = (today - self._first()).days * DAY // micros(self.every) + 1
-            hops = micros(self.size) // micros(self.every)
-        starts = [self._day(number) for number in range(last - hops - 2, last + 1)]
+        first = date(1969, 12, 29) if "week" in self.every else date(1970, 1, 1)
+        far = later(today, self.size, -2)
+        start, starts = first, []
+        # One hop after the other from 1970, as nobody would compute it.
+        while start > far:
+            start = later(start, self.every, -1)
+        while start <= today + timedelta(days=1):
+            if start >= far:
+                starts.append(start)
+            start = later(start, self.every)
         offset = micros(self.offset)
         return [
             span(instant(zone, start, offset), instant(zone, later(start, self.size), offset))
             for start in starts
         ]
 
-    def _first(self) -> date:
-        return date(1970, 1, 5) if micros(self.every) % (7 * DAY) == 0 else date(1970, 1, 1)
 
-    def _day(self, number: int) -> date:
-        if months(self.every):
-            return later(date(1970, 1, 1), f"{number * months(self.every)} months")
-        return self._first() + timedelta(microseconds=number * micros(self.every))
-
-
-def later(day: date, length: str) -> date:
-    if "month" in length:
-        month = day.year * 12 + day.month - 1 + months(length)
-        return date(month // 12, month % 12 + 1, day.day)
-    return day + timedelta(microseconds=micros(length))
+def later(day: date, length: str, times: int = 1) -> date:
+    number, unit = length.split()
+    if "month" in unit:
+        month = day.year * 12 + day.month - 1 + times * int(number)
+        return date(month // 12, month % 12 + 1, min(day.day, 28))
+    return day + times * int(number) * timedelta(days=7 if "week" in unit else 1)
 
 
-def instant(zone: ZoneInfo, day: date, since_midnight: int) -> int:
+def instant(zone: ZoneInfo, day: date, since_midnight: int = 0) -> int:
     """Return when the clocks of a zone show this; a time that they skip is as if they had not been set."""
     local = datetime.combine(day, time(), zone) + timedelta(microseconds=since_midnight)
     return (local.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
@@ -127,15 +118,14 @@ class Cumulative:
 
     def of(self, row: Row) -> list[Span]:
         [whole] = Tumbling(self.size, self.offset, self.zone).of(row)
-        ends = [whole.end]
-        if self.zone is None:
-            ends += range(whole.start, whole.end, micros(self.step))
+        if self.zone or "month" in self.step:
+            zone = ZoneInfo(self.zone or "UTC")
+            day = datetime.fromtimestamp((whole.start - micros(self.offset)) / SECOND, zone).date()
+            steps = range(1, 1000)
+            ends = [instant(zone, later(day, self.step, number), micros(self.offset)) for number in steps]
         else:
-            zone = ZoneInfo(self.zone)
-            day = datetime.fromtimestamp(whole.start / SECOND, zone).date()
-            step, offset = micros(self.step), micros(self.offset)
-            ends += [instant(zone, day, offset + number * step) for number in range(31 * DAY // step)]
-        return [span(whole.start, end) for end in sorted(set(ends)) if row.time < end <= whole.end]
+            ends = list(range(whole.start, whole.end + 1, micros(self.step)))
+        return [span(whole.start, end) for end in ends if row.time < end <= whole.end]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.transcripts.corpus import Case, Epoch
-from tests.transcripts.declared import END, NONE, SECOND, Row, Windowed, micros, periods
+from tests.transcripts.declared import END, NONE, SECOND, Row, Session, Windowed, micros, periods
 
 AGGREGATES = ("n", "total", "least", "most", "open", "close")
 
@@ -21,6 +21,7 @@ WINDOWS = {
     "custom": ['Custom("begins", "ends")'],
 }
 LATENESS = ["0 seconds", "2 seconds", "10 seconds", "30 seconds"]
+# Every event of a sliding window has its own: nothing is discarded. A global one never ends by itself.
 ACCUMULATE = ["accumulating", "discarding", "retracting"]
 
 
@@ -47,9 +48,10 @@ def triggers(draw: Callable[..., Any], kind: str) -> str:
     late = draw(st.one_of(st.none(), DUE))
     if kind == "sliding":
         return f"AtWatermark(late={late})" if late else "AtWatermark()"
-    early = draw(st.one_of(st.none(), DUE))
+    early = draw(DUE if kind == "global" else st.one_of(st.none(), DUE))
     given = [f"{name}={each}" for name, each in (("early", early), ("late", late)) if each]
-    return draw(st.one_of(st.just(f"AtWatermark({', '.join(given)})"), st.just("Final()"), DUE))
+    at_watermark = st.just(f"AtWatermark({', '.join(given)})")
+    return draw(st.one_of(at_watermark, DUE if kind == "global" else st.just("Final()"), DUE))
 
 
 @st.composite
@@ -59,7 +61,7 @@ def steps(draw: Callable[..., Any], kinds: tuple[str, ...] = tuple(WINDOWS)) -> 
         "window": draw(st.sampled_from(WINDOWS[kind])),
         "trigger": draw(triggers(kind)),
         "lateness": draw(st.sampled_from(LATENESS)),
-        "accumulate": draw(st.sampled_from(ACCUMULATE)),
+        "accumulate": draw(st.sampled_from(ACCUMULATE[::2] if kind == "sliding" else ACCUMULATE)),
         "aggregates": list(AGGREGATES),
     }
 
@@ -117,12 +119,18 @@ def by_clock(of: Case) -> bool:
 
 
 def in_time(of: Case) -> Case:
-    """Return the same with watermarks held back so far that no row is late for any of its windows."""
+    """Return the same with watermarks held back so far that no row is late for any of its windows.
+
+    For sessions that is a row's own time: what it overlaps may end, and close, right after it.
+    """
     [step] = of.declared()
     assert isinstance(step, Windowed)
     least, held = END, []
     for epoch in reversed(of.epochs):
-        limits = [each.until for row in epoch.rows for each in step.window.of(row)]
+        by_time = isinstance(step.window, Session)
+        limits = [
+            row.time + 1 if by_time else each.until for row in epoch.rows for each in step.window.of(row)
+        ]
         least = min([least, *(min(until + micros(step.lateness), END) - 1 for until in limits)])
         watermark = epoch.watermark
         if watermark is not None and least < END:

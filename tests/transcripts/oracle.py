@@ -1,7 +1,6 @@
 """What windows, triggers and lateness mean, in plain Python: every row is kept and nothing is clever.
 
-A step takes one epoch after the other (rows, and perhaps a tick: watermark and processing time) and returns
-the panes, the late rows, the rejected ones and the duplicates of that epoch.
+A step takes epochs (rows, and perhaps a tick: watermark and processing time) and returns what leaves it.
 """
 
 from collections import defaultdict
@@ -59,16 +58,21 @@ class Outcome:
 
 @dataclass
 class State:
-    """A key and window: `fresh` are the rows since the last pane, `due` the periods that ended since it."""
+    """A key and window (and event, where each has its own); `fresh` and `due` since the last pane."""
 
     key: Any
     span: Span
+    event: tuple[int, int, int] | None = None
     rows: list[Row] = field(default_factory=list)
     fresh: list[Row] = field(default_factory=list)
     index: int = 0
     on_time_done: bool = False
     due: set[int] = field(default_factory=set)
     shown: list[Pane] = field(default_factory=list)
+
+    @property
+    def id(self) -> tuple[Any, ...]:
+        return self.key, self.span, self.event
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
@@ -88,7 +92,7 @@ class Windows:
         self.lateness = micros(declared.lateness)
         self.watermark = NONE
         self.clock: int | None = None
-        self.states: dict[tuple[Any, Span], State] = {}
+        self.states: dict[tuple[Any, ...], State] = {}
         self.kept: dict[Any, list[Row]] = defaultdict(list)
 
     def epoch(self, rows: Sequence[Row], watermark: int | None = None, clock: int | None = None) -> Outcome:
@@ -105,7 +109,7 @@ class Windows:
             if self._fires(state):
                 outcome.panes += self._panes(state)
             if self._closing(state.span):
-                del self.states[state.key, state.span]
+                del self.states[state.id]
         return outcome
 
     # ------------------------------------------------------------------ rows
@@ -124,7 +128,8 @@ class Windows:
         for row in rows:
             in_time = [each for each in self.declared.window.of(row) if not self._is_late(each, judge)]
             for each in in_time:
-                self.states.setdefault((row.key, each), State(row.key, each)).add(row)
+                state = State(row.key, each)
+                self.states.setdefault(state.id, state).add(row)
             outcome.used += bool(in_time)
             if not in_time:
                 self._too_late(row, judge, outcome)
@@ -138,7 +143,7 @@ class Windows:
                 continue
             outcome.used += 1
             self.kept[row.key].append(row)
-            self.states.setdefault((row.key, own), State(row.key, own))
+            self.states[row.key, own, row.position] = State(row.key, own, row.position)
         for state in self.states.values():
             for row in self.kept[state.key]:
                 if state.span.start < row.time <= state.span.end and row not in state.rows:
@@ -174,7 +179,7 @@ class Windows:
         end = max([own.end, *(part.span.end for part in parts)])
         merged = State(row.key, Span(start, end, end))
         for part in parts:
-            del self.states[part.key, part.span]
+            del self.states[part.id]
             merged.rows += part.rows
             merged.fresh += part.fresh
             merged.shown += part.shown
@@ -183,7 +188,7 @@ class Windows:
             merged.on_time_done |= part.on_time_done
         merged.on_time_done &= end <= judge
         merged.add(row)
-        self.states[row.key, merged.span] = merged
+        self.states[merged.id] = merged
 
     # ------------------------------------------------------------------ panes
 
@@ -253,9 +258,8 @@ class Deduplicated:
         self.watermark = self.watermark if watermark is None else max(self.watermark, watermark)
         outcome = Outcome()
         for row in in_order(rows):
-            until = min(row.time + self.within, END)
-            if self.watermark >= until:
-                outcome.late.append((row, (self.watermark - until) / SECOND))
+            if self.watermark >= min(row.time + self.within, END):
+                outcome.late.append((row, (self.watermark - row.time) / SECOND))
             elif any(abs(row.time - known.time) <= self.within for known in self.accepted[row.key]):
                 outcome.duplicates.append(row)
             else:
