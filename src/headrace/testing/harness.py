@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -39,6 +40,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 class Harness:
     """A pipeline that runs on rows you feed and on a clock you move.
+
+    Nothing happens until you ask for it: :meth:`run` processes all that was fed, in as many epochs as it
+    takes, :meth:`advance` does so before it moves the watermark, and :meth:`epoch` is exactly one epoch
+    with rows, watermark and clock together.
 
     With ``by_hand=False`` the watermark follows from the rows by the source's own
     policy, and only the wall clock is yours. Rows fed to a source stay fed, so a
@@ -100,6 +105,7 @@ class Harness:
         )
         manifests.write(self._folder, self.manifest)
         self._clock = kernel.jvm.headrace.clock.Clock.of(self.feed_id)
+        self._clock.hold()
         self._collected = kernel.jvm.headrace.run.Collected(
             self.feed_id,
             len(self.built.outlets),
@@ -151,6 +157,32 @@ class Harness:
         self._clock.advance(source, _micros(to))
         return self
 
+    def epoch(
+        self,
+        *,
+        watermark: str | datetime | Mapping[str, str | datetime] | None = None,
+        clock: str | datetime | None = None,
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Process what was fed and move time, all in one epoch; return the new rows of every delivery.
+
+        Rows are judged by the watermark of their own epoch, so a row that comes with it may be late for it.
+        `watermark` is that of all sources, or of some by name; `clock` is the processing time. ``"end"`` is
+        a watermark too: the end of time. Without either there is no tick, and without rows no epoch.
+
+        >>> harness.feed("payments", row)  # doctest: +SKIP
+        >>> harness.epoch(watermark="2026-01-01T00:01:00Z", clock="2026-01-01T00:01:02Z")  # doctest: +SKIP
+        """
+        moved = watermark
+        if moved is not None and not isinstance(moved, Mapping):
+            moved = dict.fromkeys((source.name for source in self._layers.sources), moved)
+        for source, to in (moved or {}).items():
+            self._check_source(source)
+            self._clock.advance(source, END if to == "end" else _micros(to))
+        if clock is not None:
+            self.wall_clock(clock)
+        self._round(tick=clock is not None)
+        return self._new()
+
     def wall_clock(self, to: str | datetime) -> Self:
         """Set the wall clock, by which silent partitions become idle."""
         self._clock.wallClock(_micros(to) // 1000)
@@ -167,6 +199,9 @@ class Harness:
     def run(self) -> dict[str, list[dict[str, Any]]]:
         """Process what was fed; return the new rows of every delivery."""
         self._process()
+        return self._new()
+
+    def _new(self) -> dict[str, list[dict[str, Any]]]:
         new: dict[str, list[dict[str, Any]]] = {label: [] for label in self.pipeline.deliveries}
         for _epoch, _task, ordinal, _key, value in self._collected.drain():
             outlet = self.built.outlets[int(ordinal)]
@@ -181,10 +216,22 @@ class Harness:
         return new
 
     def _process(self) -> None:
-        try:
-            self.query.processAllAvailable()
-        except Exception as failure:
-            raise told(failure) from failure
+        while True:
+            before = self._collected.epochs()
+            self._round()
+            if self._collected.epochs() == before:
+                return
+
+    def _round(self, *, tick: bool = False) -> None:
+        """Let one epoch begin, and wait for its end."""
+        self._clock.release(tick)
+        while not self._clock.settled(200):
+            if not self.query.isActive():
+                try:
+                    self.query.awaitTermination()
+                except Exception as failure:
+                    raise told(failure) from failure
+                raise RunError("the query has ended")
 
     def rows(self, delivery: str) -> list[dict[str, Any]]:
         """Return all rows that a delivery has had so far."""

@@ -39,7 +39,8 @@ public final class Clock {
   private boolean draining;
   private boolean nudged;
   private volatile Long handMillis;
-  private volatile boolean frozen;
+  private final Gate gate = new Gate();
+  private boolean tickAsked;
 
   private Clock(String query, ClockSpec spec) {
     this.query = query;
@@ -117,12 +118,30 @@ public final class Clock {
 
   /** From now on there is no news: the running epoch is the last one of this run. */
   public void freeze() {
-    frozen = true;
+    gate.freeze();
   }
 
-  /** Whether this run takes no more news. */
-  public boolean frozen() {
-    return frozen;
+  /** Whether a source that is asked for news has none to tell: answered once for all sources of a round. */
+  public boolean frozen(Object source) {
+    return gate.shut(source);
+  }
+
+  /** From now on epochs begin only when they are released, for tests. Before the query starts. */
+  public void hold() {
+    gate.hold();
+  }
+
+  /** Lets one epoch begin, with all that is news by then; with a tick though no W moved, if that is asked. */
+  public void release(boolean tick) {
+    synchronized (this) {
+      tickAsked = tick;
+    }
+    gate.release();
+  }
+
+  /** Waits until the released epoch is over, for so long at most; tells whether it is. */
+  public boolean settled(long millis) throws InterruptedException {
+    return gate.settled(millis);
   }
 
   /** A frozen source was asked for news. */
@@ -134,7 +153,7 @@ public final class Clock {
    * Whether no epoch of this run is at work or to come. Spark asks every source once a trigger: one that was
    * asked twice since the freeze was asked in a trigger after that in which the last epoch could still begin.
    */
-  public boolean settled() {
+  public boolean quiet() {
     return askedFrozen.values().stream().anyMatch(times -> times >= 2);
   }
 
@@ -251,7 +270,8 @@ public final class Clock {
       SortedMap<String, Long> watermarks = watermarks(bounded);
       SortedMap<Integer, Long> programs = programs(watermarks, now.programs, spec.programs());
       boolean moved = !watermarks.equals(now.watermarks) || !programs.equals(now.programs);
-      if (moved || momentPassed() || mustNudge(bounded)) {
+      if (moved || momentPassed() || mustNudge(bounded) || tickAsked) {
+        tickAsked = false;
         now = new ClockOffset(watermarks, programs, Math.max(millis(), now.tick + 1));
       }
       publish(start, now);

@@ -105,7 +105,7 @@ public final class ClockSource implements TableProvider {
 
     @Override
     public Offset latestOffset(Offset start, ReadLimit limit) {
-      if (clock.frozen()) {
+      if (clock.frozen(this)) {
         clock.askedFrozen("the clock");
         return start;
       }

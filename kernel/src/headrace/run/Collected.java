@@ -25,6 +25,7 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
   private final int ledger;
   private final TreeMap<Integer, Ledger> accounts = new TreeMap<>();
   private final List<String[]> rows = new ArrayList<>();
+  private long epochs;
 
   /** {@code ledger}: which outlet has the lines of the ledger. */
   public Collected(String query, int outlets, int ledger) {
@@ -65,6 +66,12 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
       }
     });
     Clock.of(query).epochEnded(epoch);
+    epochs++;
+  }
+
+  /** How many epochs there were in this run. */
+  public synchronized long epochs() {
+    return epochs;
   }
 
   /** The ledger so far, by program, as JSON. */

@@ -47,7 +47,7 @@ public final class Queries {
    */
   public static boolean settle(StreamingQuery query, Clock clock, long millis) throws InterruptedException {
     long since = System.nanoTime();
-    while (query.isActive() && !clock.settled()) {
+    while (query.isActive() && !clock.quiet()) {
       // Between two triggers, which may be far apart, nothing is at work, and what comes finds no news.
       StreamingQueryStatus status = query.status();
       if (!status.isTriggerActive() && status.message().equals(WAITING)) {

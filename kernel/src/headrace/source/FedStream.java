@@ -43,7 +43,7 @@ final class FedStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
-    if (clock.frozen()) {
+    if (clock.frozen(this)) {
       clock.askedFrozen(source);
       return start;
     }

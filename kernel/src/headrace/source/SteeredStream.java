@@ -74,7 +74,7 @@ final class SteeredStream
 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
-    if (clock.frozen()) {
+    if (clock.frozen(this)) {
       clock.askedFrozen(steering.source());
       return start;
     }

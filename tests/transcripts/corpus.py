@@ -1,0 +1,236 @@
+"""The transcripts: declarations, recorded epochs, and what must come of them. The format is in README.md."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.transcripts import declared
+from tests.transcripts.declared import END, SECOND, Dedup, Row, Windowed
+from tests.transcripts.oracle import Outcome, Pane
+
+FOLDER = Path(__file__).parent
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_STEP = {"window", "trigger", "lateness", "accumulate", "aggregates"}
+_CASE = _STEP | {"name", "why", "keyed", "dedup", "then", "epochs"}
+_TOLD = {"rows", "watermark", "clock", "panes", "late", "rejected", "passed", "duplicates", "first"}
+_KINDS = ("early", "on_time", "late")
+_ISO_FROM = 10**8 * SECOND
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What came in one epoch; times in microseconds, None for no tick."""
+
+    rows: tuple[Row, ...] = ()
+    watermark: int | None = None
+    clock: int | None = None
+
+    @property
+    def ticks(self) -> bool:
+        return self.watermark is not None or self.clock is not None
+
+
+Written = dict[str, list[str]]
+"""What left in one epoch: lines by port ("panes", "late", ..., "first panes" of a step before), sorted."""
+
+
+@dataclass(frozen=True)
+class Case:
+    theme: str
+    name: str
+    why: str
+    keyed: bool
+    dedup: str | None
+    steps: tuple[Mapping[str, Any], ...]
+    epochs: tuple[Epoch, ...]
+    expected: tuple[Written, ...] = field(default=())
+
+    @property
+    def title(self) -> str:
+        return f"{self.theme}: {self.name}"
+
+    def declared(self) -> list[Windowed | Dedup]:
+        """Return the steps as the oracle knows them."""
+        windows = [Windowed(**read_step(step, vars(declared))) for step in self.steps]
+        return [Dedup(self.dedup), *windows] if self.dedup else [*windows]
+
+
+def read_step(step: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a step's arguments, its window and trigger made of these names: the oracle's, or headrace's."""
+    made = dict(step)
+    for what in ("window", "trigger"):
+        if what in made:
+            made[what] = eval(made[what], dict(names))  # noqa: S307 - our own files
+    if "aggregates" in made:
+        made["aggregates"] = tuple(made["aggregates"])
+    return made
+
+
+class _Once(yaml.SafeLoader):  # type: ignore[misc]
+    """A loader to which two entries of one name are a mistake."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+        made = super().construct_mapping(node, deep)
+        assert len(made) == len(node.value), f"an entry is there twice {node.start_mark}"
+        return made
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return all transcripts, by theme."""
+    read = [
+        _case(path.stem, told)
+        for path in sorted(FOLDER.glob("*.yaml"))
+        for told in yaml.load(path.read_text(encoding="utf-8"), _Once)  # noqa: S506 - a safe loader
+    ]
+    titles = [case.title for case in read]
+    assert len(set(titles)) == len(titles), "two transcripts have one name"
+    return tuple(read)
+
+
+def _case(theme: str, told: dict[str, Any]) -> Case:
+    assert told.keys() <= _CASE, f"{theme}: {told.get('name')}: {told.keys() - _CASE}"
+    keyed = told.get("keyed", True)
+    steps = [{name: told[name] for name in told if name in _STEP}] if "window" in told else []
+    steps += [told["then"]] if "then" in told else []
+    epochs, expected, offset = [], [], 0
+    for each in told["epochs"]:
+        assert each.keys() <= _TOLD, f"{theme}: {told['name']}: {each.keys() - _TOLD}"
+        rows = [_row(row, offset + place, keyed=keyed) for place, row in enumerate(each.get("rows", ()))]
+        offset += len(rows)
+        epochs.append(Epoch(tuple(rows), _time(each.get("watermark")), _time(each.get("clock"))))
+        expected.append(_expected(each, keyed=keyed))
+    case = Case(
+        theme,
+        told["name"],
+        told["why"],
+        keyed,
+        told.get("dedup"),
+        tuple(steps),
+        tuple(epochs),
+        tuple(expected),
+    )
+    by_clock = any(declared.periods(getattr(step, "trigger", None)) for step in case.declared())
+    assert not by_clock or all(epoch.clock is not None for epoch in epochs if epoch.ticks), case.title
+    return case
+
+
+def _row(row: list[Any], offset: int = 0, *, keyed: bool) -> Row:
+    key, seconds, value, *window = row if keyed else [None, *row]
+    values = {"v": value}
+    if window:
+        values |= {"begins": _time(window[0]), "ends": _time(window[1])}
+    return Row(key, _time(seconds), (0, 0, offset), values)
+
+
+def _time(told: float | str | None) -> int | None:
+    """Return microseconds of: seconds since 1970, text with a zone, or "end"."""
+    if told is None or told == "end":
+        return END if told else None
+    if isinstance(told, str):
+        return (datetime.fromisoformat(told) - _EPOCH) // timedelta(microseconds=1)
+    return round(told * SECOND)
+
+
+# ------------------------------------------------------------------ lines that all drivers write
+
+
+def _expected(told: dict[str, Any], *, keyed: bool) -> Written:
+    lines: Written = {}
+    for port in ("rejected", "passed", "duplicates"):
+        lines[port] = [row_line(_row(row, keyed=keyed)) for row in told.get(port, ())]
+    for prefix, part in (("", told), ("first ", told.get("first", {}))):
+        lines[prefix + "late"] = [
+            late_line(_row(row[:-1], keyed=keyed), row[-1]) for row in part.get("late", ())
+        ]
+        lines[prefix + "panes"] = [_pane_line(pane) for pane in part.get("panes", ())]
+    return tidy(lines)
+
+
+def tidy(lines: Written) -> Written:
+    return {port: sorted(found) for port, found in lines.items() if found}
+
+
+def _pane_line(told: dict[Any, Any]) -> str:
+    """Return the line of ``{change: +1, a: [0, 10], n: 1, on_time: 0, last: true}``."""
+    left = dict(told)
+    change, last = left.pop("change", None), left.pop("last", False)
+    [kind] = [kind for kind in _KINDS if kind in left]
+    index = left.pop(kind)
+    (key, window), *values = left.items()
+    start, end = (_time(each) for each in window) if window else (None, None)
+    return pane_line(
+        None if key == "all" else key, start, end, dict(values), kind, index, last=last, change=change
+    )
+
+
+def pane_line(
+    key: Any,
+    start: int | None,
+    end: int | None,
+    values: Mapping[str, Any],
+    pane: str,
+    index: int,
+    *,
+    last: bool,
+    change: int | None = None,
+) -> str:
+    sign = {None: "", 1: "+ ", -1: "- "}[change]
+    numbers = " ".join(f"{name}={'null' if value is None else value}" for name, value in values.items())
+    window = "[always)" if start is None else f"[{clock(start)}, {clock(end)})"
+    return f"{sign}{key} {window} {numbers} {pane} {index}{' last' if last else ''}"
+
+
+def late_line(row: Row, by: float) -> str:
+    return f"{row_line(row)} late by {by:.12g}"
+
+
+def row_line(row: Row) -> str:
+    return f"{row.key} at {clock(row.time)}: " + " ".join(
+        "null" if value is None else str(value) if name == "v" else clock(value)
+        for name, value in row.values.items()
+    )
+
+
+def clock(micros: int) -> str:
+    """Return seconds since 1970; for times of our days the date."""
+    if abs(micros) < _ISO_FROM:
+        return f"{micros / SECOND:.6f}".rstrip("0").rstrip(".")
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat()
+
+
+def written(outcomes: Iterable[Outcome]) -> Written:
+    """Return what left the steps of a chain in one epoch, as the transcripts write it."""
+    *before, final = outcomes
+    lines = tidy(_lines(final, ""))
+    for outcome in before:
+        lines |= tidy(_lines(outcome, "first "))
+    return lines
+
+
+def _lines(outcome: Outcome, prefix: str) -> Written:
+    return {
+        f"{prefix}panes": [oracles_line(pane) for pane in outcome.panes],
+        f"{prefix}late": [late_line(row, by) for row, by in outcome.late],
+        "rejected": [row_line(row) for row in outcome.rejected],
+        "passed": [row_line(row) for row in outcome.passed],
+        "duplicates": [row_line(row) for row in outcome.duplicates],
+    }
+
+
+def oracles_line(pane: Pane) -> str:
+    return pane_line(
+        pane.key,
+        pane.span.start,
+        pane.span.end,
+        pane.values,
+        pane.pane,
+        pane.index,
+        last=pane.last,
+        change=pane.change,
+    )
