@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from headrace.declare.duration import spell
@@ -229,9 +229,18 @@ def _panes(node: WindowAggNode) -> str:
         told.append(node.trigger.text())
     if node.lateness:
         told.append(f"late rows up to {spell(node.lateness)}")
+    whole = _lateness(node)
+    if whole != node.lateness:
+        told.append(f"lateness along the chain {spell(whole)}")
     if node.accumulate != "accumulating":
         told.append(node.accumulate)
     return f"; panes {', '.join(told)}" if told else ""
+
+
+def _lateness(node: Node) -> timedelta:
+    """Add up how late a row may be in the steps on the longest way to a step, itself included."""
+    before = max((_lateness(parent.node) for parent in node.parents), default=timedelta(0))
+    return before + node.lateness if isinstance(node, WindowAggNode) else before
 
 
 def _bare(expression: Expression) -> str:
