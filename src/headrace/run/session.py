@@ -41,6 +41,9 @@ FIXED = {
 DEFAULTS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # One more file for every file of state; the file systems below have checksums of their own.
+    # It can be switched at any restart: files with and without go together.
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.streaming.pollingDelay": "1ms",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.ui.enabled": "false",
