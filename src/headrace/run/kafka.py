@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 BROKERS_CHOICE = -1
 
+READING = {
+    # What a transaction wrote and did not commit, such as a replaced attempt of another pipeline, never was.
+    "isolation.level": "read_committed",
+    # Spark asks for the bounds of a partition behind each fetch, and a broker answers one request after the
+    # other: a fetch that waits for rows to come, by default for half a second, would hold every epoch up.
+    "fetch.max.wait.ms": "5",
+}
+"""Options of the consumers, unless the settings or the topic say otherwise."""
+
 
 def bootstrap(settings: Settings) -> str:
     """Return the brokers: the setting, or the Kafka that `headrace up` started."""
@@ -113,8 +122,7 @@ def read(kernel: Kernel, query: str, source: SourceNode, settings: Settings) -> 
         )
     else:
         reader = reader.option("startingOffsets", topic.start)
-    # What a transaction wrote and did not commit, such as a replaced attempt of another pipeline, never was.
-    for name, value in {"isolation.level": "read_committed", **clients(settings, topic.options)}.items():
+    for name, value in (READING | clients(settings, topic.options)).items():
         reader = reader.option(f"kafka.{name}", value)
     return reader.load()
 

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode;
@@ -83,7 +84,7 @@ public final class DecodeJson extends KernelExpression {
   @Override
   public ExprCode doGenCode(CodegenContext ctx, ExprCode ev) {
     ExprCode message = child(0).genCode(ctx);
-    ExprCode now = child(1).genCode(ctx);
+    ExprCode now = now(ctx);
     String schemaTerm = ctx.addReferenceObj("schema", schema, StructType.class.getName());
     String timeTerm = ctx.addReferenceObj("eventTime", time, EventTime.class.getName());
     String type = JsonDecoder.class.getName();
@@ -105,6 +106,18 @@ public final class DecodeJson extends KernelExpression {
             .done());
     ev.isNull_$eq(JavaCode.isNullExpression("false"));
     return ev;
+  }
+
+  /**
+   * The clock. By the time that an epoch is compiled it is a number, another one in each epoch: written into the code it would have
+   * every epoch compile anew, and run what no JIT has seen yet.
+   */
+  private ExprCode now(CodegenContext ctx) {
+    if (!(child(1) instanceof Literal literal) || literal.value() == null) {
+      return child(1).genCode(ctx);
+    }
+    String term = ctx.addReferenceObj("now", literal.value(), Long.class.getName());
+    return ExprCode.forNonNullValue(JavaCode.expression(term, DataTypes.LongType));
   }
 
   @Override
