@@ -1,14 +1,20 @@
 package headrace.clock;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import headrace.clock.policy.ByHand;
+import headrace.clock.policy.Lateness;
+import headrace.clock.policy.Learning;
 import headrace.clock.policy.Policy;
 import headrace.clock.policy.Position;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.classic.SparkSession;
@@ -33,6 +39,10 @@ public final class Clock {
   private final Map<String, Feed> feeds = new ConcurrentHashMap<>();
   private Map<String, Map<Integer, Long>> restored = new TreeMap<>();
   private Map<String, Map<Integer, Long>> saved = new TreeMap<>();
+  /** In a bounded run: when its last rows had been processed. */
+  private Long overMillis;
+  /** The sources that are held back for slower ones. */
+  private final Set<String> waiting = new TreeSet<>();
   private ClockOffset now;
   private boolean draining;
   private boolean nudged;
@@ -129,11 +139,36 @@ public final class Clock {
    * last thing in foreachBatch, also for an epoch that is replayed.
    */
   public synchronized void epochEnded(long epoch) {
+    boolean learned = learn(epoch);
     Map<String, Map<Integer, Long>> current = currentMaxima();
-    if (!current.equals(saved)) {
-      log.write(epoch, current);
+    if (learned || !current.equals(saved)) {
+      Map<String, JsonNode> states = new TreeMap<>();
+      learning().forEach((source, policy) -> states.put(source, policy.state()));
+      log.write(epoch, new ClockLog.Left(current, states));
       saved = current;
     }
+  }
+
+  private boolean learn(long epoch) {
+    Map<Integer, List<Lateness>> seen = maxima.take(epoch);
+    boolean any = false;
+    for (ClockSpec.Source source : spec.sources()) {
+      if (seen.containsKey(source.index()) && policies.get(source.name()) instanceof Learning policy) {
+        policy.learn(seen.get(source.index()));
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  private Map<String, Learning> learning() {
+    Map<String, Learning> learning = new TreeMap<>();
+    policies.forEach((source, policy) -> {
+      if (policy instanceof Learning one) {
+        learning.put(source, one);
+      }
+    });
+    return learning;
   }
 
   // ------------------------------------------------------------------ the sources
@@ -148,6 +183,42 @@ public final class Clock {
   public synchronized void report(String source, long millis, Map<Integer, Position> seen) {
     policy(source).poll(millis, seen);
     positions.computeIfAbsent(source, s -> new TreeMap<>()).putAll(seen);
+  }
+
+  /**
+   * Whether a source is so far ahead of another one that it must take no rows for now. All are looked at
+   * first: what was seen before the last epoch would hold a source back for one that has caught up since, and
+   * in a bounded run an epoch that nobody has rows for is the end.
+   */
+  public boolean held(String source) {
+    Set<String> together = spec.align() > 0 ? spec.together(source) : Set.of();
+    if (together.size() < 2) {
+      return false;
+    }
+    feeds.values().forEach(Feed::poll);
+    synchronized (this) {
+      Map<String, Alignment.Progress> progress = new TreeMap<>();
+      Map<String, Map<Integer, Long>> seen = currentMaxima();
+      for (String name : together) {
+        long[] unread = positions.getOrDefault(name, Map.of()).entrySet().stream()
+            .filter(one -> one.getValue().backlog() > 0)
+            .mapToLong(one -> seen.getOrDefault(name, Map.of()).getOrDefault(one.getKey(), EpochWatermarks.NONE))
+            .filter(time -> time != EpochWatermarks.NONE)
+            .toArray();
+        Feed feed = feeds.get(name);
+        progress.put(
+            name,
+            new Alignment.Progress(
+                Arrays.stream(unread).min().orElse(EpochWatermarks.NONE), feed != null && feed.behind()));
+      }
+      boolean held = Alignment.held(source, progress, together, spec.align());
+      if (held) {
+        waiting.add(source);
+      } else {
+        waiting.remove(source);
+      }
+      return held;
+    }
   }
 
   /** Rows of a source that are there and have not been processed, as of the last look. */
@@ -170,7 +241,10 @@ public final class Clock {
       } else {
         source.put("watermark", watermark);
       }
-      source.put("backlog", backlog(name));
+      source.put("backlog", backlog(name)).put("held", waiting.contains(name));
+      if (policy instanceof Learning learning) {
+        learning.describe(source);
+      }
       ObjectNode partitions = source.putObject("partitions");
       policy.standings().forEach((number, standing) -> {
         ObjectNode partition = partitions.putObject(number.toString());
@@ -193,9 +267,12 @@ public final class Clock {
   /** The query (re)starts: takes up W and maxima from the checkpoint, and has them in place for a replay. */
   synchronized void start() {
     maxima.reset();
-    restored = log.lastCommitted();
+    ClockLog.Left left = log.lastCommitted();
+    restored = left.maxima();
     saved = restored;
+    learning().forEach((source, policy) -> policy.restore(left.learned().get(source)));
     nudged = false;
+    overMillis = null;
     ClockOffset logged = log.lastLogged();
     take(logged == null ? ClockOffset.initial(policies.keySet()) : logged);
     publish(now);
@@ -233,11 +310,17 @@ public final class Clock {
   private SortedMap<String, Long> watermarks(boolean bounded) {
     SortedMap<String, Long> watermarks = new TreeMap<>();
     // Rows of the last epoch are processed and no further ones come in this run: nothing can be late any more.
-    boolean over = draining && bounded && feeds.values().stream().allMatch(feed -> feed.started() && feed.exhausted());
+    boolean done = bounded && feeds.values().stream().allMatch(feed -> feed.started() && feed.exhausted());
+    if (done && overMillis == null) {
+      overMillis = millis();
+    }
+    // Where W follows the wall clock there would always be one more epoch, and no end to a bounded run.
+    long millis = done ? overMillis : millis();
     Map<String, Map<Integer, Long>> seen = currentMaxima();
     policies.forEach((source, policy) -> {
       seen.getOrDefault(source, Map.of()).forEach(policy::observe);
-      watermarks.put(source, over ? EpochWatermarks.END : policy.watermark());
+      policy.tick(millis);
+      watermarks.put(source, done && draining ? EpochWatermarks.END : policy.watermark());
     });
     return watermarks;
   }
@@ -271,6 +354,16 @@ public final class Clock {
       byProgram.put(program.id(), watermark(offset, program));
     }
     spark.setLocalProperty(EpochWatermarks.PROPERTY, EpochWatermarks.format(byProgram));
+    SortedMap<Integer, EpochMaxima.Source> learning = new TreeMap<>();
+    for (ClockSpec.Source source : spec.sources()) {
+      if (policies.get(source.name()) instanceof Learning) {
+        long watermark = offset.watermarks.getOrDefault(source.name(), EpochWatermarks.NONE);
+        // As the last epoch left them in the checkpoint: a replay must measure against the same.
+        learning.put(
+            source.index(), new EpochMaxima.Source(watermark, saved.getOrDefault(source.name(), Map.of())));
+      }
+    }
+    spark.setLocalProperty(EpochMaxima.PROPERTY, EpochMaxima.format(learning));
   }
 
   /** W of a program: the least of the sources upstream of it. */

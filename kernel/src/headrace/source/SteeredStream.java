@@ -80,7 +80,7 @@ final class SteeredStream
       looked = false;
     }
     look();
-    return next;
+    return clock.held(steering.source()) ? start : next;
   }
 
   @Override
@@ -94,6 +94,16 @@ final class SteeredStream
   @Override
   public boolean started() {
     return position != null;
+  }
+
+  @Override
+  public boolean behind() {
+    if (position == null || !looked) {
+      return false;
+    }
+    // What came after a bounded run began is not read in it, and must not hold another source back.
+    Map<Integer, Long> until = bounded ? Offsets.of(kafka.reportLatestOffset()) : ends;
+    return Offsets.rows(Offsets.of(next), until) > 0;
   }
 
   @Override
