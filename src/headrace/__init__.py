@@ -10,7 +10,14 @@ from headrace.declare.record import Precision, decimal, record
 from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
 from headrace.declare.topic import Topic
-from headrace.declare.watermark import Bounded
+from headrace.declare.watermark import (
+    Adaptive,
+    Bounded,
+    Perfect,
+    ProcessingTime,
+    Punctuated,
+    Watermark,
+)
 from headrace.declare.window import Tumbling
 from headrace.errors import (
     CheckpointError,
@@ -26,6 +33,7 @@ from headrace.errors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adaptive",
     "Bounded",
     "CheckpointError",
     "DeclarationError",
@@ -35,15 +43,19 @@ __all__ = [
     "HeadraceError",
     "Kafka",
     "Keyed",
+    "Perfect",
     "Pipeline",
     "PlanError",
     "Precision",
+    "ProcessingTime",
+    "Punctuated",
     "RunError",
     "SettingsError",
     "SetupError",
     "Stream",
     "Topic",
     "Tumbling",
+    "Watermark",
     "Windowed",
     "__version__",
     "decimal",

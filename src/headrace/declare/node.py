@@ -37,7 +37,7 @@ from headrace.declare.datatype import (
 )
 from headrace.declare.expr import Attribute, Call, Expression, Method
 from headrace.declare.topic import Topic
-from headrace.declare.watermark import Bounded
+from headrace.declare.watermark import Watermark
 from headrace.declare.window import Tumbling
 
 PortName = Literal["out", "late", "rejected"]
@@ -182,7 +182,7 @@ class SourceNode(Node):
     verb: ClassVar[str] = "source"
 
     topic: Topic
-    watermark: Bounded | None = None
+    watermark: Watermark | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

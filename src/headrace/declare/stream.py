@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from headrace.declare.datatype import DataType
+from headrace.declare.datatype import BOOLEAN, TIMESTAMP, DataType
 from headrace.declare.keyed import Keyed, keyed
 from headrace.declare.naming import matches
 from headrace.declare.node import (
@@ -24,7 +24,7 @@ from headrace.declare.recorded import Recorded
 from headrace.declare.sink import Delivery, Sink
 from headrace.declare.suggestion import did_you_mean
 from headrace.declare.topic import Topic
-from headrace.declare.watermark import Bounded
+from headrace.declare.watermark import Punctuated, Watermark
 from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
@@ -178,10 +178,10 @@ class Stream:
         return f"<stream {self.port.text()}: {columns}>"
 
 
-def from_topic(topic: Topic, watermark: Bounded | None, name: str | None) -> Stream:
+def from_topic(topic: Topic, watermark: Watermark | None, name: str | None) -> Stream:
     """Return the stream of a topic."""
     where = caller()
-    if watermark is not None and not isinstance(watermark, Bounded):
+    if watermark is not None and not isinstance(watermark, Watermark):
         raise DeclarationError(
             f"{watermark!r} is no watermark", where=where, cure='write watermark=Bounded("5 seconds")'
         )
@@ -191,12 +191,30 @@ def from_topic(topic: Topic, watermark: Bounded | None, name: str | None) -> Str
             where=where,
             cure=f'name the field: Topic("{topic.name}", {topic.schema.name}, time="...")',
         )
+    if isinstance(watermark, Punctuated):
+        _check_marker(topic, watermark.column, where)
     chosen = re.sub(r"[^A-Za-z0-9_]", "_", topic.name) if name is None else name
     if not matches(_SOURCE_NAME, chosen):
         raise DeclarationError(
             f"{chosen!r} is no name for a source", where=where, cure="use letters, digits and underscores"
         )
     return Stream(Port(SourceNode(name=chosen, where=where, topic=topic, watermark=watermark)))
+
+
+def _check_marker(topic: Topic, column: str, where: str) -> None:
+    marker = topic.schema.field(column)
+    if marker is None:
+        raise DeclarationError(
+            f'Punctuated("{column}"): {topic.schema.name} has no field "{column}"',
+            where=where,
+            cure=did_you_mean(column, topic.schema.names, what="fields"),
+        )
+    if not marker.type.same_as(BOOLEAN) and not marker.type.same_as(TIMESTAMP):
+        raise DeclarationError(
+            f'Punctuated("{column}"): "{column}" is {marker.type.ddl()}, and marks nothing',
+            where=where,
+            cure="name a bool, which is true on rows that mark, or a datetime, which is the watermark",
+        )
 
 
 def _is_function(value: object) -> bool:

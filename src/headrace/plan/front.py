@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
+    BooleanType,
     DoubleType,
     IntegerType,
     LongType,
@@ -22,6 +23,7 @@ from pyspark.sql.types import (
 from headrace.declare.duration import microseconds
 from headrace.declare.expr import column
 from headrace.declare.node import LATE_BY, PANE, PANE_INDEX, WINDOW, Node, Port, SourceNode, WindowAggNode
+from headrace.declare.watermark import Punctuated
 from headrace.errors import PlanError
 from headrace.plan.columns import to_column
 from headrace.plan.kernel import Kernel
@@ -113,7 +115,7 @@ def _decode(weaver: _Weaver, source: SourceNode, raw: DataFrame) -> None:
     specification: dict[str, object] = {}
     if topic.time is not None:
         specification["time"] = topic.time
-        if source.watermark is not None:
+        if source.watermark is not None and source.watermark.ahead is not None:
             specification["ahead_micros"] = microseconds(source.watermark.ahead)
     # Kafka's names are kept apart from the user's: theirs live inside the struct.
     kept = raw.select(
@@ -274,7 +276,7 @@ def _pack(weaver: _Weaver, indices: Mapping[str, int]) -> DataFrame:
                     F.lit(indices[source.name]).alias("source"),
                     F.col("__partition").alias("partition"),
                     F.col("__offset").alias("offset"),
-                    F.col("__event_time").alias("event_time"),
+                    _clock_time(weaver, source).alias("event_time"),
                     *places,
                 )
             ).alias("packed")
@@ -283,6 +285,19 @@ def _pack(weaver: _Weaver, indices: Mapping[str, int]) -> DataFrame:
     if whole is None:
         raise PlanError("the pipeline reads nothing", where=weaver.layers.pipeline.where)
     return whole
+
+
+def _clock_time(weaver: _Weaver, source: SourceNode) -> Column:
+    """What moves the source's clock: the rows' own times, or only what marked rows say."""
+    time = F.col("__event_time")
+    if not isinstance(source.watermark, Punctuated):
+        return time
+    [(_, rows)] = weaver.rows[Port(source)]
+    marker = F.col(rows.struct)[source.watermark.column]
+    if isinstance(rows.schema[source.watermark.column].dataType, BooleanType):
+        return F.when(F.col(rows.alive) & marker, time)
+    # Against the row's own time, not the wall clock: a replayed epoch must believe the same markers.
+    return F.when(F.col(rows.alive) & (marker <= time + F.lit(source.watermark.ahead)), marker)
 
 
 def _numbered(weaver: _Weaver) -> list[dict[str, Any]]:
