@@ -134,7 +134,16 @@ def start(
         groups=settings["state.groups"],
         codec=build.CODEC,
     )
-    built = build.build(kernel, query, layers, made, manifest, checkpoint=uri, drain=until == "drained")
+    built = build.build(
+        kernel,
+        query,
+        layers,
+        made,
+        manifest,
+        checkpoint=uri,
+        drain=until == "drained",
+        align=settings["watermark.align"],
+    )
     delivery = delivery_of(layers, built, settings)
     begun = bool(folder.names("commits"))
     if kafka.exactly_once(layers):
