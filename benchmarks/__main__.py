@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import checked, events, native, ours, trickle
+from benchmarks import checked, events, native, ours, trickle, windows
 from benchmarks.report import Race, Report, Wait
 from headrace.local.stack import Stack
 from headrace.run import session
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from benchmarks.timing import Run
     from headrace import Pipeline
 
-PARTS = ("answers", "epochs", "latency", "tumbling", "stateless")
+PARTS = ("answers", "epochs", "latency", "tumbling", "stateless", "windows")
 ROUNDS = 3
 CHECKED = 20_000
 LARGE = 500_000
@@ -149,16 +150,24 @@ def _measure(bench: Bench, options: argparse.Namespace) -> None:
                 Wait(name, trickle.latency(spark, bootstrap, panes, seconds), LATENCY_TARGET)
             ),
         )
-    if {"tumbling", "stateless"} & set(only):
-        bench.races = 3 * ("tumbling" in only) + 2 * ("stateless" in only)
-        _note(f"filling a topic with {options.events:,} events")
-        many = events.fill(bootstrap, "many", options.events)
-        few = events.fill(bootstrap, "few", options.events // 4)
-        for filled, rows in ((many, LARGE), (few, MICRO)):
-            if "tumbling" in only:
-                _tumbling(bench, filled, rows)
-            if "stateless" in only:
-                _stateless(bench, filled, rows)
+    if {"tumbling", "stateless", "windows"} & set(only):
+        _throughput(bench, options)
+
+
+def _throughput(bench: Bench, options: argparse.Namespace) -> None:
+    bootstrap, only = bench.bootstrap, options.only
+    bench.races = 3 * ("tumbling" in only) + 2 * ("stateless" in only) + 5 * ("windows" in only)
+    _note(f"filling a topic with {options.events:,} events")
+    many = events.fill(bootstrap, "many", options.events)
+    few = events.fill(bootstrap, "few", options.events // 4)
+    for filled, rows in ((many, LARGE), (few, MICRO)):
+        if "tumbling" in only:
+            _tumbling(bench, filled, rows)
+        if "stateless" in only:
+            _stateless(bench, filled, rows)
+    if "windows" in only:
+        for question in windows.questions(few.events - events.PARTITIONS):
+            _window(bench, few, question)
 
 
 def _answers(bench: Bench, small: Filled, seconds: float) -> None:
@@ -178,6 +187,22 @@ def _tumbling(bench: Bench, filled: Filled, rows: int) -> None:
 def _stateless(bench: Bench, filled: Filled, rows: int) -> None:
     name = f"filter, as JSON, {_size(filled, rows)}"
     _race(bench, name, filled, rows, ours.dear, native.dear, filled.dear, None)
+
+
+def _window(bench: Bench, filled: Filled, question: windows.Question) -> None:
+    name = f"{question.name}, {_size(filled, LARGE)}"
+    if question.native is not None and question.rows is not None:
+        _race(bench, name, filled, LARGE, question.ours, question.native, question.rows, question.target)
+        return
+
+    def alone(seconds: float) -> None:
+        runs = [
+            ours.run(bench.spark, bench.bootstrap, question.ours(filled.topic), LARGE, seconds)
+            for _ in range(bench.rounds + 1)
+        ]
+        bench.report.alone[name] = median(run.rate for run in runs[1:])
+
+    bench.attempt(name, alone)
 
 
 def _race(

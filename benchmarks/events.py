@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 from confluent_kafka import Producer
@@ -51,13 +52,9 @@ def fill(bootstrap: str, topic: str, count: int, *, seed: int = 1) -> Filled:
     is global and would drop what a lagging partition brings, and then there were two answers to compare.
     The last event of each partition is so late that its watermark closes all windows but its own.
     """
-    random = np.random.default_rng(seed)
+    cards, amounts, millis = made(count, seed=seed)
     spread = np.arange(count) % PARTITIONS
-    # A card has one partition, as if its key had chosen it.
-    cards = random.integers(0, CARDS // PARTITIONS, count) * PARTITIONS + spread
-    amounts = random.integers(0, AMOUNTS, count)
     span, lag = (int(each / timedelta(milliseconds=1)) for each in (SPAN, LAG))
-    millis = np.arange(count) * span // count + random.integers(0, lag, count)
     window = int(WINDOW / timedelta(milliseconds=1))
     panes = int(np.unique(millis // window * CARDS + cards).size)
     create(bootstrap, topic)
@@ -72,6 +69,16 @@ def fill(bootstrap: str, topic: str, count: int, *, seed: int = 1) -> Filled:
     # The closing events stay in open windows, and are dear enough for the filter.
     dear = int((amounts >= AMOUNTS // 2).sum()) + PARTITIONS
     return Filled(topic, count + PARTITIONS, panes, int(amounts.sum()), dear)
+
+
+def made(count: int, *, seed: int = 1) -> tuple[Any, Any, Any]:
+    """Return the cards, the amounts and the milliseconds of the events, the closing ones aside."""
+    random = np.random.default_rng(seed)
+    # A card has one partition, as if its key had chosen it.
+    cards = random.integers(0, CARDS // PARTITIONS, count) * PARTITIONS + np.arange(count) % PARTITIONS
+    amounts = random.integers(0, AMOUNTS, count)
+    span, lag = (int(each / timedelta(milliseconds=1)) for each in (SPAN, LAG))
+    return cards, amounts, np.arange(count) * span // count + random.integers(0, lag, count)
 
 
 def create(bootstrap: str, topic: str) -> None:

@@ -55,6 +55,8 @@ class Report:
     answers: Answers | None = None
     races: list[Race] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
+    alone: dict[str, float] = field(default_factory=dict)
+    """Events a second of what Spark has no operator for."""
     left_out: list[str] = field(default_factory=list)
 
     @property
@@ -87,6 +89,7 @@ class Report:
                 }
                 for each in self.races
             ],
+            "events_per_second_alone": self.alone,
             "milliseconds": [
                 {
                     "name": each.name,
@@ -112,6 +115,9 @@ class Report:
         if self.races:
             lines += ["", _row("events/s, median", "ours", "Spark", "ratio", "target", "", "by CPU")]
             lines += [_race(each) for each in self.races]
+        if self.alone:
+            lines += ["", "events/s of what Spark has no operator for, median"]
+            lines += [f"{name:<50}{value:>10,.0f}" for name, value in self.alone.items()]
         if self.waits:
             lines += ["", _row("milliseconds", "p50", "p95", "of", "target", "")]
             for each in self.waits:

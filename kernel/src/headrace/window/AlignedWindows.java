@@ -29,7 +29,7 @@ public record AlignedWindows(Grid grid, int span, int hop, boolean cumulative) i
 
   @Override
   public long last(long slice) {
-    return Math.floorDiv(slice, hop) * hop + span;
+    return cumulative ? from(slice + 1) + span : Math.floorDiv(slice, hop) * hop + span;
   }
 
   @Override
