@@ -71,6 +71,7 @@ class Clocked:
     query: StreamingQuery | None = None
     wall: int | None = None
     align: float = 0
+    hold: bool = False
     fronts: int = 0
     """How often the front goes over each epoch: 0 for not at all, 2 for tasks that are tried twice."""
 
@@ -108,6 +109,8 @@ class Clocked:
         self.clock = self.java.clock.Clock.create(self.id, json.dumps(spec))
         if self.wall is not None:
             self.clock.wallClock(self.wall)
+        if self.hold:
+            self.clock.hold()
         read = [self._read(index, name) for index, name in enumerate(self.sources)]
         ticks = (
             self.spark.readStream.format("headrace.clock.ClockSource")
@@ -132,6 +135,14 @@ class Clocked:
         before = len(self.epochs)
         query = self.start(availableNow=True)
         assert query.awaitTermination(int(DEADLINE)), "the bounded run does not end"
+        return self.epochs[before:]
+
+    def released(self, rounds: int) -> list[Epoch]:
+        """Let so many epochs begin, one after the other; those that there was news for."""
+        before = len(self.epochs)
+        for _ in range(rounds):
+            self.clock.release(False)
+            assert self.clock.settled(int(DEADLINE * 1000)), "the released epoch does not end"
         return self.epochs[before:]
 
     def crash(self, epoch: int) -> list[Epoch]:

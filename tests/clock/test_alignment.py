@@ -67,6 +67,19 @@ def test_nobody_waits_for_a_source_that_is_caught_up_or_was_never_heard_of(clock
     assert [len(e.rows) for e in epochs][:11] == [11] + [10] * 9 + ([0] if len(epochs) > 10 else [])
 
 
+def test_of_epochs_that_are_released_one_by_one_each_has_rows_until_all_is_read(clocked: Make) -> None:
+    one = filled(clocked(("fast", "slow"), align=10 * MINUTE))
+    one.rows_per_epoch("slow", 100)
+    one.hold = True
+    one.start(processingTime="0 seconds")
+    epochs = one.released(30)
+    assert sum(len(e.rows) for e in epochs) == 100 + 1_200
+    sources = [{source for source, _, _ in e.rows} for e in epochs]
+    # Spark begins with an epoch of its own.
+    assert sources[:5] == [set(), {FAST, SLOW}, {SLOW}, {SLOW}, {SLOW}], "the fast one waits"
+    assert all(sources[1:-1]), "there is always one that goes on"
+
+
 def test_waiting_is_told_and_ends(clocked: Make) -> None:
     one = filled(clocked(("fast", "slow"), align=10 * MINUTE))
     held: list[bool] = []

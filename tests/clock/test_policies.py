@@ -10,7 +10,22 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace import Adaptive, F, Kafka, Perfect, Pipeline, Punctuated, Topic, Tumbling, Watermark, record
+from headrace import (
+    Adaptive,
+    AtWatermark,
+    Every,
+    F,
+    Kafka,
+    Perfect,
+    Pipeline,
+    ProcessingTime,
+    Punctuated,
+    Topic,
+    Tumbling,
+    Watermark,
+    record,
+)
+from headrace.declare.trigger import Trigger
 from headrace.testing import Harness
 from tests.clock.running import END, SECOND, Clocked
 
@@ -41,10 +56,16 @@ def reading(seconds: int, *, complete: bool | None = None, up_to: int | None = N
 def start(spark: SparkSession) -> Iterator[Start]:
     made: list[Harness] = []
 
-    def make(watermark: Watermark, partitions: int = 1) -> Harness:
+    def make(
+        watermark: Watermark, partitions: int = 1, *, trigger: Trigger | None = None, chained: bool = False
+    ) -> Harness:
         readings = Topic("readings", Reading, time="at").stream(watermark=watermark)
-        counts = readings.key_by("sensor").window("counts", Tumbling("10 seconds")).agg(n=F.count("*"))
-        pipeline = Pipeline("sensors", counts=counts.to(Kafka("counts")), late=counts.late.to(Kafka("late")))
+        tens = readings.key_by("sensor").window("counts", Tumbling("10 seconds"), trigger=trigger)
+        counts = tens.agg(n=F.count("*"))
+        late = counts.late
+        if chained:
+            counts = counts.key_by("n").window("alike", Tumbling("20 seconds")).agg(windows=F.count("*"))
+        pipeline = Pipeline("sensors", counts=counts.to(Kafka("counts")), late=late.to(Kafka("late")))
         one = Harness(pipeline, spark, by_hand=False)
         made.append(one)
         return one.partitions("readings", partitions)
@@ -98,6 +119,25 @@ def test_a_time_in_a_marked_row_is_the_watermark_itself(start: Start) -> None:
     assert watermark(one) == 15
 
 
+def test_a_partition_without_a_mark_for_its_timeout_is_idle_whatever_else_it_gets(start: Start) -> None:
+    one = start(Punctuated("complete", idle="30 seconds"), partitions=2)
+    one.wall_clock(at(0))
+    one.feed("readings", reading(1, complete=True), partition=0)
+    one.feed("readings", reading(25, complete=True), partition=1)
+    one.run()
+    one.wall_clock(at(29)).feed("readings", reading(2), partition=0)
+    one.feed("readings", reading(26, complete=True), partition=1)
+    one.run()
+    assert watermark(one) == 1
+    one.wall_clock(at(31)).feed("readings", reading(3), partition=0)
+    # An epoch of its own: the clock comes after what it has read.
+    one.run()
+    assert watermark(one) == 26
+    one.feed("readings", reading(30, complete=True), partition=0)
+    one.run()
+    assert watermark(one) == 26
+
+
 def test_marked_rows_survive_a_restart(start: Start) -> None:
     one = start(Punctuated("complete"))
     one.feed("readings", reading(5), reading(15, complete=True))
@@ -119,6 +159,37 @@ def test_a_declared_adaptive_watermark_learns_from_rows_that_are_read(start: Sta
     assert watermark(one) == pytest.approx(60 + 199 - told["lag"] / SECOND)
     one.restart().run()
     assert json.loads(one._clock.status())["sources"]["readings"]["lag"] == told["lag"]
+
+
+def test_rows_are_learned_from_once_however_many_operators_come_after(start: Start) -> None:
+    one = start(Adaptive(completeness=0.9, at_most="1 minute"), chained=True)
+    one.rows_per_epoch("readings", 30)
+    one.feed("readings", *(reading(60 + second) for second in range(100)))
+    assert one.run()["counts"]
+    assert json.loads(one._clock.status())["sources"]["readings"]["rows"] == 100
+
+
+def test_windows_close_and_fire_early_by_a_wall_clock_that_is_moved_by_hand(start: Start) -> None:
+    early = AtWatermark(early=Every("3 seconds"))
+    one = start(ProcessingTime(lag="4 seconds", every="5 seconds"), trigger=early)
+    one.wall_clock(at(0)).run()
+    assert watermark(one) == -5
+    assert one.feed("readings", reading(1)).run()["counts"] == []
+    before = one._collected.epochs()
+    # Neither a moment of the one nor of the other is passed, and nothing starts an epoch.
+    one.wall_clock(at(1)).run()
+    assert one._collected.epochs() == before
+    assert [row["pane"] for row in one.wall_clock(at(3)).run()["counts"]] == ["early"]
+    assert watermark(one) == -5
+    assert one.wall_clock(at(11)).run()["counts"] == []
+    assert watermark(one) == 5
+    before = one._collected.epochs()
+    assert [row["pane"] for row in one.wall_clock(at(14)).run()["counts"]] == ["on_time"]
+    assert watermark(one) == 10
+    assert one._collected.epochs() == before + 1
+    one.restart().feed("readings", reading(2))
+    assert [row["at"] for row in one.run()["late"]] == [at(2)]
+    assert watermark(one) == 10
 
 
 WALL = {"kind": "processing-time", "lag": 2 * SECOND, "every": 5 * SECOND}
@@ -147,6 +218,14 @@ def test_a_bounded_run_by_the_wall_clock_ends(clocked: Make) -> None:
     assert len(epochs) <= 5
     one.drain = True
     assert one.run()[-1].watermarks == {1: END}
+
+
+def test_a_bounded_run_of_early_panes_ends(clocked: Make) -> None:
+    programs = [{"id": 1, "sources": ["payments"], "groups": [7], "moments": [1_000]}]
+    one = clocked(programs=programs)
+    one.rows_per_epoch("payments", 1)
+    one.feed("payments", 0, 10, 20, 30)
+    assert len(one.run()) <= 5
 
 
 def test_a_replay_repeats_what_the_wall_clock_was(clocked: Make) -> None:

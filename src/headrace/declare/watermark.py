@@ -125,8 +125,8 @@ class Punctuated:
     `column` is a field of the record. A boolean one marks a row where it is true: all events up to this
     row's event time have arrived in this partition. The value of a datetime one is the watermark itself,
     and null marks nothing; one further than `ahead` in front of its row's event time is not believed. The
-    source's watermark is the least over its partitions; with `idle`, those that are silent for so long hold
-    nothing up, without it every one must be marked.
+    source's watermark is the least over its partitions; with `idle`, those that are read to their end and
+    were not marked for so long hold nothing up, without it every one must be marked.
 
     >>> Punctuated("complete_up_to").text()
     'what marked rows say in complete_up_to, never idle'
