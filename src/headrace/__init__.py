@@ -12,7 +12,14 @@ from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
 from headrace.declare.topic import Topic
 from headrace.declare.trigger import AfterAll, AfterAny, AfterCount, AtWatermark, Every, Final
-from headrace.declare.watermark import Bounded
+from headrace.declare.watermark import (
+    Adaptive,
+    Bounded,
+    Perfect,
+    ProcessingTime,
+    Punctuated,
+    Watermark,
+)
 from headrace.declare.window import Cumulative, Custom, Global, Hopping, Session, Sliding, Tumbling
 from headrace.errors import (
     CheckpointError,
@@ -28,6 +35,7 @@ from headrace.errors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adaptive",
     "AfterAll",
     "AfterAny",
     "AfterCount",
@@ -47,9 +55,12 @@ __all__ = [
     "Hopping",
     "Kafka",
     "Keyed",
+    "Perfect",
     "Pipeline",
     "PlanError",
     "Precision",
+    "ProcessingTime",
+    "Punctuated",
     "RunError",
     "Session",
     "SettingsError",
@@ -58,6 +69,7 @@ __all__ = [
     "Stream",
     "Topic",
     "Tumbling",
+    "Watermark",
     "Windowed",
     "__version__",
     "decimal",

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+
+from headrace.plan.kernel import Kernel
 
 NONE = -(2**63)
 END = 2**63 - 1
@@ -67,6 +70,10 @@ class Clocked:
     clock: Any = None
     query: StreamingQuery | None = None
     wall: int | None = None
+    align: float = 0
+    hold: bool = False
+    fronts: int = 0
+    """How often the front goes over each epoch: 0 for not at all, 2 for tasks that are tried twice."""
 
     @property
     def checkpoint(self) -> Path:
@@ -92,6 +99,7 @@ class Clocked:
         spec = {
             "checkpoint": self.checkpoint.as_uri(),
             "drain": self.drain,
+            "align": int(self.align * SECOND),
             "sources": [
                 {"name": name, "index": index, "policy": policy}
                 for index, (name, policy) in enumerate(self.sources.items())
@@ -101,6 +109,8 @@ class Clocked:
         self.clock = self.java.clock.Clock.create(self.id, json.dumps(spec))
         if self.wall is not None:
             self.clock.wallClock(self.wall)
+        if self.hold:
+            self.clock.hold()
         read = [self._read(index, name) for index, name in enumerate(self.sources)]
         ticks = (
             self.spark.readStream.format("headrace.clock.ClockSource")
@@ -125,6 +135,14 @@ class Clocked:
         before = len(self.epochs)
         query = self.start(availableNow=True)
         assert query.awaitTermination(int(DEADLINE)), "the bounded run does not end"
+        return self.epochs[before:]
+
+    def released(self, rounds: int) -> list[Epoch]:
+        """Let so many epochs begin, one after the other; those that there was news for."""
+        before = len(self.epochs)
+        for _ in range(rounds):
+            self.clock.release(False)
+            assert self.clock.settled(int(DEADLINE * 1000)), "the released epoch does not end"
         return self.epochs[before:]
 
     def crash(self, epoch: int) -> list[Epoch]:
@@ -194,6 +212,14 @@ class Clocked:
                 if name.isdigit() and int(name) > epoch:
                     path.unlink()
 
+    def _front(self, rows: DataFrame) -> None:
+        """Send the rows through the kernel's front, as a pipeline does; nothing comes out."""
+        fields = F.struct("source", "partition", "offset", "time")
+        packed = rows.select(Kernel(self.spark).pack(fields).alias("packed"))
+        layer = json.dumps({"partitions": 1, "programs": [], "passGroups": [0], "exits": []})
+        out = self.java.operator.Passing.apply(packed._jdf, layer, self.clock.maxima())
+        assert out.count() == 0
+
     def _read(self, index: int, name: str) -> DataFrame:
         reader = self.spark.readStream.name(name).option("query", self.id).option("source", name)
         if name in self.kafka:
@@ -208,8 +234,11 @@ class Clocked:
         (task,) = session.range(1).selectExpr("reflect('headrace.clock.EpochWatermarks', 'text')").collect()
         rows = [(r.source, r.partition, r.time) for r in every if r.kind == 1]
         self.epochs.append(Epoch(number, rows, [r for r in every if r.kind == 2], task[0]))
-        for source, partition, at in rows:
-            self.clock.maxima().observe(source, partition, at)
+        for _ in range(self.fronts):
+            self._front(batch.where("kind = 1"))
+        if not self.fronts:
+            for source, partition, at in rows:
+                self.clock.maxima().observe(source, partition, at)
         if self.crash_in == number:
             raise CrashError(number)
         self.clock.epochEnded(number)

@@ -225,3 +225,38 @@ def test_metrics_tell_backlog_and_pace(clocked: Make, topic: Callable[[int], Top
     assert metrics["rowsPerEpoch"] == "10"
     assert one.clock.backlog("payments") == 0
     assert json.loads(one.clock.status())["sources"]["payments"]["partitions"]["0"]["end"] == 30
+
+
+def test_a_fast_topic_waits_for_a_slow_one_and_a_bounded_run_reads_both(
+    clocked: Make, topic: Callable[[int], Topic]
+) -> None:
+    fast, slow = topic(1), topic(2)
+    fast.send(0, range(0, 36_000, 360))
+    slow.send(0, range(0, 3_600, 6))
+    slow.send(1, range(0, 3_600, 6))
+    one = clocked(
+        ("fast", "slow"),
+        kafka={"fast": fast.options(fixedRowsPerEpoch=10), "slow": slow.options(fixedRowsPerEpoch=100)},
+        align=600,
+    )
+    sent: list[int] = []
+    take = one._epoch
+
+    def then_send(batch: Any, number: int) -> None:
+        take(batch, number)
+        if not sent:
+            # Not of this run: unread for good, and nobody may wait for it.
+            sent.append(number)
+            slow.send(0, [10] * 500)
+
+    one._epoch = then_send  # type: ignore[method-assign]
+    epochs = one.run()
+    assert sum(len(e.rows) for e in epochs) == 100 + 1_200
+    reached = {0: 0, 1: 0}
+    read = 0
+    for epoch in epochs:
+        for source, _, at in epoch.rows:
+            reached[source] = max(reached[source], at // SECOND)
+            read += source
+        # An epoch of the fast one is an hour.
+        assert read >= 1_100 or reached[0] <= reached[1] + 600 + 3_600

@@ -41,7 +41,7 @@ from headrace.declare.datatype import (
 from headrace.declare.expr import Attribute, Call, Expression, Method
 from headrace.declare.topic import Topic
 from headrace.declare.trigger import Accumulate, AtWatermark, Final, Trigger
-from headrace.declare.watermark import Bounded
+from headrace.declare.watermark import Watermark
 from headrace.declare.window import Global, Window
 
 PortName = Literal["out", "late", "duplicate", "rejected"]
@@ -203,7 +203,7 @@ class SourceNode(Node):
     verb: ClassVar[str] = "source"
 
     topic: Topic
-    watermark: Bounded | None = None
+    watermark: Watermark | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from headrace.declare.datatype import DataType
+from headrace.declare.datatype import BOOLEAN, TIMESTAMP, DataType
 from headrace.declare.duration import duration
 from headrace.declare.event_time import check_event_time
 from headrace.declare.keyed import Keyed, Windowed, check_late, check_step_name, check_time, keyed, unkeyed
@@ -30,7 +30,7 @@ from headrace.declare.sink import Delivery, Sink
 from headrace.declare.suggestion import did_you_mean
 from headrace.declare.topic import Topic
 from headrace.declare.trigger import Accumulate, Trigger
-from headrace.declare.watermark import Bounded
+from headrace.declare.watermark import Punctuated, Watermark
 from headrace.declare.window import Window
 from headrace.errors import DeclarationError, caller
 
@@ -237,10 +237,10 @@ class Stream:
         return f"<stream {self.port.text()}: {columns}>"
 
 
-def from_topic(topic: Topic, watermark: Bounded | None, name: str | None) -> Stream:
+def from_topic(topic: Topic, watermark: Watermark | None, name: str | None) -> Stream:
     """Return the stream of a topic."""
     where = caller()
-    if watermark is not None and not isinstance(watermark, Bounded):
+    if watermark is not None and not isinstance(watermark, Watermark):
         raise DeclarationError(
             f"{watermark!r} is no watermark", where=where, cure='write watermark=Bounded("5 seconds")'
         )
@@ -250,12 +250,30 @@ def from_topic(topic: Topic, watermark: Bounded | None, name: str | None) -> Str
             where=where,
             cure=f'name the field: Topic("{topic.name}", {topic.schema.name}, time="...")',
         )
+    if isinstance(watermark, Punctuated):
+        _check_marker(topic, watermark.column, where)
     chosen = re.sub(r"[^A-Za-z0-9_]", "_", topic.name) if name is None else name
     if not matches(_SOURCE_NAME, chosen):
         raise DeclarationError(
             f"{chosen!r} is no name for a source", where=where, cure="use letters, digits and underscores"
         )
     return Stream(Port(SourceNode(name=chosen, where=where, topic=topic, watermark=watermark)))
+
+
+def _check_marker(topic: Topic, column: str, where: str) -> None:
+    marker = topic.schema.field(column)
+    if marker is None:
+        raise DeclarationError(
+            f'Punctuated("{column}"): {topic.schema.name} has no field "{column}"',
+            where=where,
+            cure=did_you_mean(column, topic.schema.names, what="fields"),
+        )
+    if not marker.type.same_as(BOOLEAN) and not marker.type.same_as(TIMESTAMP):
+        raise DeclarationError(
+            f'Punctuated("{column}"): "{column}" is {marker.type.ddl()}, and marks nothing',
+            where=where,
+            cure="name a bool, which is true on rows that mark, or a datetime, which is the watermark",
+        )
 
 
 def _is_function(value: object) -> bool:

@@ -11,7 +11,7 @@ from headrace.declare.datatype import TIMESTAMP
 from headrace.declare.naming import matches
 from headrace.declare.record import RecordSchema, schema_of
 from headrace.declare.suggestion import did_you_mean
-from headrace.declare.watermark import Bounded
+from headrace.declare.watermark import Watermark
 from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
@@ -101,11 +101,12 @@ class Topic:
             raise _no_record(self.name, self.record, self.where)
         return schema
 
-    def stream(self, *, watermark: Bounded | None = None, name: str | None = None) -> "Stream":
+    def stream(self, *, watermark: Watermark | None = None, name: str | None = None) -> "Stream":
         """Return the rows of this topic as they come.
 
-        `watermark` is needed by windows. `name` is the identity of the source in the checkpoint, by
-        default the topic's name with ``_`` for what is neither letter nor digit.
+        `watermark` is needed by windows: Bounded, Adaptive, Perfect, Punctuated or ProcessingTime. `name` is
+        the identity of the source in the checkpoint, by default the topic's name with ``_`` for what is
+        neither letter nor digit.
         """
         # The stream needs the nodes, and the nodes know their topic.
         from headrace.declare.stream import from_topic

@@ -8,10 +8,11 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BooleanType, StructType
 
 from headrace.declare.duration import microseconds
 from headrace.declare.node import Port, SourceNode, StatefulNode
+from headrace.declare.watermark import Punctuated
 from headrace.plan import between, repeatable
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
@@ -47,7 +48,7 @@ def build(
             F.lit(index).alias("source"),
             F.col("__partition").alias("partition"),
             F.col("__offset").alias("offset"),
-            F.col(TIME).alias("event_time"),
+            _clock_time(weaver, thread).alias("event_time"),
         ]
 
     made = Front(weaver.stage(fixed), weaver.programs, weaver.schemas)
@@ -65,7 +66,7 @@ def _decode(weaver: Weaver, source: SourceNode, raw: DataFrame) -> None:
     specification: dict[str, Any] = {}
     if topic.time is not None:
         specification["time"] = topic.time
-        if source.watermark is not None:
+        if source.watermark is not None and source.watermark.ahead is not None:
             specification["ahead_micros"] = microseconds(source.watermark.ahead)
     # Kafka's names are kept apart from the user's: theirs live inside the struct.
     kept = raw.select(*(F.col(name).alias(f"__{name}") for name in _RAW))
@@ -91,3 +92,16 @@ def _rejected(_thread: Thread, _source: SourceNode, rejection: Rejection, reason
         F.lit(rejection.step).alias("step"),
         reason.alias("reason"),
     )
+
+
+def _clock_time(weaver: Weaver, source: Thread) -> Column:
+    """What moves the source's clock: the rows' own times, or only what marked rows say."""
+    time = F.col(TIME)
+    if source is None or not isinstance(source.watermark, Punctuated):
+        return time
+    [(_, rows)] = weaver.rows[Port(source)]
+    marker = F.col(rows.struct)[source.watermark.column]
+    if isinstance(rows.schema[source.watermark.column].dataType, BooleanType):
+        return F.when(F.col(rows.alive) & marker, time)
+    # Against the row's own time, not the wall clock: a replayed epoch must believe the same markers.
+    return F.when(F.col(rows.alive) & (marker <= time + F.lit(source.watermark.ahead)), marker)

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from headrace.declare.duration import microseconds
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode
 from headrace.declare.trigger import moments, trigger_spec
+from headrace.declare.watermark import Adaptive, Perfect, ProcessingTime, Punctuated
 from headrace.plan import back, between, front
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
@@ -103,6 +104,7 @@ def build(
     checkpoint: str,
     manual: bool = False,
     drain: bool = False,
+    align: timedelta = timedelta(0),
 ) -> Built:
     """Put the operator between front and back, and the clock beside it."""
     jvm = kernel.jvm
@@ -113,7 +115,13 @@ def build(
     for node in layers.programs:
         if isinstance(node, WindowAggNode):
             made.schemas[Port(node)] = _output(made.programs[node], manifest.steps[node.name])
-    specification = _clock(layers, manifest, groups, checkpoint=checkpoint, manual=manual, drain=drain)
+    specification = {
+        "checkpoint": checkpoint,
+        "manual": manual,
+        "drain": drain,
+        "align": microseconds(align),
+        **_clock(layers, manifest, groups),
+    }
     clock = jvm.headrace.clock.Clock.create(query, json.dumps(specification))
     stage = made.stage
     for number in range(layers.last):
@@ -164,19 +172,8 @@ def _behaviour(node: StatefulNode) -> dict[str, Any]:
     return {"within": microseconds(node.within)}
 
 
-def _clock(
-    layers: Layers,
-    manifest: Manifest,
-    groups: Mapping[str, list[int]],
-    *,
-    checkpoint: str,
-    manual: bool,
-    drain: bool,
-) -> dict[str, Any]:
+def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) -> dict[str, Any]:
     return {
-        "checkpoint": checkpoint,
-        "manual": manual,
-        "drain": drain,
         "sources": [
             {"name": source.name, "index": manifest.sources[source.name].index, "policy": _policy(source)}
             for source in layers.sources
@@ -198,11 +195,19 @@ def _policy(source: SourceNode) -> dict[str, Any]:
     if source.watermark is None:
         # Nobody asks how far its time has come.
         return {"kind": "manual"}
-    return {
-        "kind": "bounded",
-        "lag": microseconds(source.watermark.lag),
-        "idle": source.watermark.idle // timedelta(milliseconds=1),
-    }
+    watermark = source.watermark
+    if isinstance(watermark, ProcessingTime):
+        lag, every = microseconds(watermark.lag), microseconds(watermark.every)
+        return {"kind": "processing-time", "lag": lag, "every": every}
+    if isinstance(watermark, Perfect):
+        return {"kind": "perfect"}
+    idle = None if watermark.idle is None else watermark.idle // timedelta(milliseconds=1)
+    if isinstance(watermark, Punctuated):
+        return {"kind": "punctuated", "idle": idle}
+    if isinstance(watermark, Adaptive):
+        at_most = microseconds(watermark.at_most)
+        return {"kind": "adaptive", "completeness": watermark.completeness, "at_most": at_most, "idle": idle}
+    return {"kind": "bounded", "lag": microseconds(watermark.lag), "idle": idle}
 
 
 def _moments(node: StatefulNode) -> tuple[timedelta, ...]:

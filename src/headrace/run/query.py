@@ -200,7 +200,16 @@ def start(
         codec=build.CODEC,
     )
     built = asked(
-        lambda: build.build(kernel, query, layers, made, manifest, checkpoint=uri, drain=until == "drained")
+        lambda: build.build(
+            kernel,
+            query,
+            layers,
+            made,
+            manifest,
+            checkpoint=uri,
+            drain=until == "drained",
+            align=settings["watermark.align"],
+        )
     )
     delivery = delivery_of(layers, built, settings)
     begun = bool(folder.names("commits"))

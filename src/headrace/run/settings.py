@@ -143,6 +143,12 @@ KNOWN = (
     Setting("epoch.interval", _duration, timedelta(0), "least time between the starts of two epochs"),
     Setting("epoch.retain", _count, 100, "epochs kept in the checkpoint"),
     Setting(
+        "watermark.align",
+        _duration,
+        timedelta(minutes=10),
+        "how far a source may run ahead of one of the same step that has yet to catch up; 0 seconds: off",
+    ),
+    Setting(
         "delivery.transaction-timeout",
         _positive,
         timedelta(seconds=60),

@@ -71,6 +71,7 @@ class Harness:
         self._folder = folders.LocalFolder(self.checkpoint)
         self.feed_id = feed or f"{pipeline.name}-{uuid.uuid4()}"
         self._by_hand = by_hand
+        self._wall: int | None = None
         self._size = {"partitions": partitions, "groups": groups}
         self._taken: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.counts: dict[str, int] = defaultdict(int)
@@ -106,6 +107,8 @@ class Harness:
         manifests.write(self._folder, self.manifest)
         self._clock = kernel.jvm.headrace.clock.Clock.of(self.feed_id)
         self._clock.hold()
+        if self._wall is not None:
+            self._clock.wallClock(self._wall)
         self._collected = kernel.jvm.headrace.run.Collected(
             self.feed_id,
             len(self.built.outlets),
@@ -184,8 +187,12 @@ class Harness:
         return self._new()
 
     def wall_clock(self, to: str | datetime) -> Self:
-        """Set the wall clock, by which silent partitions become idle."""
-        self._clock.wallClock(_micros(to) // 1000)
+        """Set the wall clock, which stands still until it is set again, also over a restart.
+
+        Silent partitions become idle by it; ``ProcessingTime`` and ``Every`` go by it.
+        """
+        self._wall = _micros(to) // 1000
+        self._clock.wallClock(self._wall)
         return self
 
     def drain(self) -> dict[str, list[dict[str, Any]]]:

@@ -1,14 +1,20 @@
 package headrace.clock;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import headrace.clock.policy.ByHand;
+import headrace.clock.policy.Lateness;
+import headrace.clock.policy.Learning;
 import headrace.clock.policy.Policy;
 import headrace.clock.policy.Position;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.classic.SparkSession;
@@ -35,6 +41,10 @@ public final class Clock {
   private Map<String, Map<Integer, Long>> restored = new TreeMap<>();
   private Map<String, Map<Integer, Long>> saved = new TreeMap<>();
   private final Map<String, Map<Integer, Long>> told = new TreeMap<>();
+  /** In a bounded run: when its last rows had been processed. */
+  private Long overMillis;
+  /** The sources that are held back for slower ones. */
+  private final Set<String> waiting = new TreeSet<>();
   private ClockOffset now;
   private boolean draining;
   private boolean nudged;
@@ -168,15 +178,40 @@ public final class Clock {
    */
   public synchronized void epochEnded(long epoch) {
     feeds.values().forEach(Feed::epochEnded);
+    // Also where nobody's W follows from it: what is not taken piles up.
+    boolean learned = learn(epoch);
     if (spec.programs().isEmpty()) {
-      // Nobody's W follows from them.
       return;
     }
     Map<String, Map<Integer, Long>> current = currentMaxima();
-    if (!current.equals(saved)) {
-      log.write(epoch, current);
+    if (learned || !current.equals(saved)) {
+      Map<String, JsonNode> states = new TreeMap<>();
+      learning().forEach((source, policy) -> states.put(source, policy.state()));
+      log.write(epoch, new ClockLog.Left(current, states));
       saved = current;
     }
+  }
+
+  private boolean learn(long epoch) {
+    Map<Integer, List<Lateness>> seen = maxima.take(epoch);
+    boolean any = false;
+    for (ClockSpec.Source source : spec.sources()) {
+      if (seen.containsKey(source.index()) && policies.get(source.name()) instanceof Learning policy) {
+        policy.learn(seen.get(source.index()));
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  private Map<String, Learning> learning() {
+    Map<String, Learning> learning = new TreeMap<>();
+    policies.forEach((source, policy) -> {
+      if (policy instanceof Learning one) {
+        learning.put(source, one);
+      }
+    });
+    return learning;
   }
 
   // ------------------------------------------------------------------ the sources
@@ -191,6 +226,43 @@ public final class Clock {
   public synchronized void report(String source, long millis, Map<Integer, Position> seen) {
     policy(source).poll(millis, seen);
     positions.computeIfAbsent(source, s -> new TreeMap<>()).putAll(seen);
+  }
+
+  /**
+   * Whether a source is so far ahead of another one that it must take no rows for now. All are looked at
+   * first: what was seen before the last epoch would hold a source back for one that has caught up since, and
+   * in a bounded run an epoch that nobody has rows for is the end.
+   */
+  public boolean held(String source) {
+    Set<String> together = spec.align() > 0 ? spec.together(source) : Set.of();
+    if (together.size() < 2) {
+      return false;
+    }
+    tell();
+    feeds.values().forEach(Feed::poll);
+    synchronized (this) {
+      Map<String, Alignment.Progress> progress = new TreeMap<>();
+      Map<String, Map<Integer, Long>> seen = currentMaxima();
+      for (String name : together) {
+        long[] unread = positions.getOrDefault(name, Map.of()).entrySet().stream()
+            .filter(one -> one.getValue().backlog() > 0)
+            .mapToLong(one -> seen.getOrDefault(name, Map.of()).getOrDefault(one.getKey(), EpochWatermarks.NONE))
+            .filter(time -> time != EpochWatermarks.NONE)
+            .toArray();
+        Feed feed = feeds.get(name);
+        progress.put(
+            name,
+            new Alignment.Progress(
+                Arrays.stream(unread).min().orElse(EpochWatermarks.NONE), feed != null && feed.behind()));
+      }
+      boolean held = Alignment.held(source, progress, together, spec.align());
+      if (held) {
+        waiting.add(source);
+      } else {
+        waiting.remove(source);
+      }
+      return held;
+    }
   }
 
   /** Rows of a source that are there and have not been processed, as of the last look. */
@@ -213,7 +285,10 @@ public final class Clock {
       } else {
         source.put("watermark", watermark);
       }
-      source.put("backlog", backlog(name));
+      source.put("backlog", backlog(name)).put("held", waiting.contains(name));
+      if (policy instanceof Learning learning) {
+        learning.describe(source);
+      }
       ObjectNode partitions = source.putObject("partitions");
       policy.standings().forEach((number, standing) -> {
         ObjectNode partition = partitions.putObject(number.toString());
@@ -237,9 +312,12 @@ public final class Clock {
   synchronized void start() {
     maxima.reset();
     told.clear();
-    restored = log.lastCommitted();
+    ClockLog.Left left = log.lastCommitted();
+    restored = left.maxima();
     saved = restored;
+    learning().forEach((source, policy) -> policy.restore(left.learned().get(source)));
     nudged = false;
+    overMillis = null;
     ClockOffset logged = log.lastLogged();
     take(logged == null ? ClockOffset.initial(policies.keySet()) : logged);
     publish(now, now);
@@ -267,12 +345,18 @@ public final class Clock {
       if (start.tick > now.tick) {
         take(start);
       }
-      SortedMap<String, Long> watermarks = watermarks(bounded);
+      boolean over = bounded && feeds.values().stream().allMatch(feed -> feed.started() && feed.exhausted());
+      if (over && overMillis == null) {
+        overMillis = millis();
+      }
+      // For what follows the wall clock there would always be one more epoch, and no end to a bounded run.
+      long millis = over ? overMillis : millis();
+      SortedMap<String, Long> watermarks = watermarks(millis, over && draining);
       SortedMap<Integer, Long> programs = programs(watermarks, now.programs, spec.programs());
       boolean moved = !watermarks.equals(now.watermarks) || !programs.equals(now.programs);
-      if (moved || momentPassed() || mustNudge(bounded) || tickAsked) {
+      if (moved || momentPassed(millis) || mustNudge(bounded) || tickAsked) {
         tickAsked = false;
-        now = new ClockOffset(watermarks, programs, Math.max(millis(), now.tick + 1));
+        now = new ClockOffset(watermarks, programs, Math.max(millis, now.tick + 1));
       }
       publish(start, now);
       return now;
@@ -280,8 +364,7 @@ public final class Clock {
   }
 
   /** Whether the wall clock passed a multiple of an interval that some program waits for. The first tick is none. */
-  private boolean momentPassed() {
-    long millis = millis();
+  private boolean momentPassed(long millis) {
     for (ClockSpec.Program program : spec.programs()) {
       for (long micros : program.moments()) {
         if (now.tick > 0 && Math.floorDiv(millis * 1000, micros) > Math.floorDiv(now.tick * 1000, micros)) {
@@ -292,11 +375,13 @@ public final class Clock {
     return false;
   }
 
-  private SortedMap<String, Long> watermarks(boolean bounded) {
+  /** At the end rows of the last epoch are processed and no further ones come: nothing can be late any more. */
+  private SortedMap<String, Long> watermarks(long millis, boolean end) {
     SortedMap<String, Long> watermarks = new TreeMap<>();
-    // Rows of the last epoch are processed and no further ones come in this run: nothing can be late any more.
-    boolean over = draining && bounded && feeds.values().stream().allMatch(feed -> feed.started() && feed.exhausted());
-    policies.forEach((source, policy) -> watermarks.put(source, over ? EpochWatermarks.END : policy.watermark()));
+    policies.forEach((source, policy) -> {
+      policy.tick(millis);
+      watermarks.put(source, end ? EpochWatermarks.END : policy.watermark());
+    });
     return watermarks;
   }
 
@@ -350,6 +435,16 @@ public final class Clock {
       byProgram.put(program.id(), watermark(program.layer() == 0 ? end : start, program));
     }
     spark.setLocalProperty(EpochWatermarks.PROPERTY, EpochWatermarks.format(byProgram));
+    SortedMap<Integer, EpochMaxima.Source> learning = new TreeMap<>();
+    for (ClockSpec.Source source : spec.sources()) {
+      if (policies.get(source.name()) instanceof Learning) {
+        long watermark = end.watermarks.getOrDefault(source.name(), EpochWatermarks.NONE);
+        // As the last epoch left them in the checkpoint: a replay must measure against the same.
+        learning.put(
+            source.index(), new EpochMaxima.Source(watermark, saved.getOrDefault(source.name(), Map.of())));
+      }
+    }
+    spark.setLocalProperty(EpochMaxima.PROPERTY, EpochMaxima.format(learning));
   }
 
   /** W of a program in the epoch that ends at an offset. */

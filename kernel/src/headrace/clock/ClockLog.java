@@ -19,11 +19,15 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 /**
  * What a clock finds in a checkpoint when it starts, and what it leaves there.
  *
- * <p>W itself is in Spark's offset log, written before the epoch runs. The maxima that the next W follows
- * from are in files of ours, one per epoch that changed them, written before Spark commits the epoch: a
- * process that dies right after the commit comes back knowing them, with no new data needed.
+ * <p>W itself is in Spark's offset log, written before the epoch runs. What the next W follows from, the
+ * maxima and what policies have learned, is in files of ours, one per epoch that changed it, written before
+ * Spark commits the epoch: a process that dies right after the commit comes back knowing it, with no new data
+ * needed.
  */
 final class ClockLog {
+  /** Of the files of our own; a file without a number is of the first one, which had nothing but maxima. */
+  private static final int FORMAT = 2;
+
   private final Path offsets;
   private final Path commits;
   private final Path own;
@@ -62,30 +66,44 @@ final class ClockLog {
     return null;
   }
 
-  /** The maxima as of the last epoch that Spark committed, by source and partition. */
-  Map<String, Map<Integer, Long>> lastCommitted() {
+  /** What an epoch left behind: the maxima by source and partition, and by source what its policy learned. */
+  record Left(Map<String, Map<Integer, Long>> maxima, Map<String, JsonNode> learned) {}
+
+  /** What the last epoch that Spark committed left behind. */
+  Left lastCommitted() {
     NavigableSet<Long> committed = epochs(commits);
     written = epochs(own);
     Long newest = committed.isEmpty() ? null : written.floor(committed.last());
     Map<String, Map<Integer, Long>> maxima = new TreeMap<>();
+    Map<String, JsonNode> learned = new TreeMap<>();
     if (newest != null) {
-      JsonNode state = parse(read(new Path(own, newest.toString() + ".json")));
+      Path file = new Path(own, newest.toString() + ".json");
+      JsonNode state = parse(read(file));
+      if (state.path("format").asInt() > FORMAT) {
+        throw new IllegalStateException(
+            "The clock's state " + file + " has format " + state.path("format") + " of a newer headrace; this one reads up to "
+                + FORMAT + ".");
+      }
       state.path("maxima").properties().forEach(source -> {
         Map<Integer, Long> partitions = maxima.computeIfAbsent(source.getKey(), s -> new TreeMap<>());
         source.getValue().properties()
             .forEach(one -> partitions.put(Integer.valueOf(one.getKey()), one.getValue().asLong()));
       });
+      state.path("learned").properties().forEach(source -> learned.put(source.getKey(), source.getValue()));
     }
-    return maxima;
+    return new Left(maxima, learned);
   }
 
-  void write(long epoch, Map<String, Map<Integer, Long>> maxima) {
-    ObjectNode state = ClockSpec.JSON.createObjectNode();
+  void write(long epoch, Left left) {
+    ObjectNode state = ClockSpec.JSON.createObjectNode().put("format", FORMAT);
     ObjectNode sources = state.putObject("maxima");
-    maxima.forEach((source, partitions) -> {
+    left.maxima().forEach((source, partitions) -> {
       ObjectNode times = sources.putObject(source);
       partitions.forEach((partition, time) -> times.put(partition.toString(), time));
     });
+    if (!left.learned().isEmpty()) {
+      state.putObject("learned").setAll(left.learned());
+    }
     try {
       if (written.isEmpty()) {
         files.mkdirs(own);

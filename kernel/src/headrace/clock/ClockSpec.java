@@ -3,14 +3,18 @@ package headrace.clock;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import headrace.clock.policy.Adaptive;
 import headrace.clock.policy.Bounded;
 import headrace.clock.policy.ByHand;
 import headrace.clock.policy.Policy;
+import headrace.clock.policy.ProcessingTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** What a clock is made of, as the plan says it in JSON: sources with their policies, programs with their groups. */
-record ClockSpec(String checkpoint, boolean drain, List<Source> sources, List<Program> programs) {
+record ClockSpec(String checkpoint, boolean drain, long align, List<Source> sources, List<Program> programs) {
   static final ObjectMapper JSON = new ObjectMapper();
 
   /** A source and how its watermark is found. */
@@ -21,6 +25,13 @@ record ClockSpec(String checkpoint, boolean drain, List<Source> sources, List<Pr
    * microseconds, that it wants a tick at whatever the watermark does.
    */
   record Program(int id, int layer, List<String> sources, int[] groups, List<Long> moments) {}
+
+  /** The sources that a source has a program in common with, itself among them if it has any. */
+  Set<String> together(String source) {
+    Set<String> together = new TreeSet<>();
+    programs.stream().map(Program::sources).filter(sources -> sources.contains(source)).forEach(together::addAll);
+    return together;
+  }
 
   static ClockSpec parse(String json) {
     JsonNode root;
@@ -59,6 +70,7 @@ record ClockSpec(String checkpoint, boolean drain, List<Source> sources, List<Pr
     return new ClockSpec(
         need(root, "checkpoint").asText(),
         root.path("drain").asBoolean(false),
+        root.path("align").asLong(0),
         List.copyOf(sources),
         List.copyOf(programs));
   }
@@ -66,13 +78,22 @@ record ClockSpec(String checkpoint, boolean drain, List<Source> sources, List<Pr
   private static Policy policy(JsonNode policy) {
     String kind = need(policy, "kind").asText();
     return switch (kind) {
-      case "bounded" -> new Bounded(
-          need(policy, "lag").asLong(),
-          policy.path("idle").isNumber() ? policy.path("idle").asLong() : -1);
+      case "bounded" -> new Bounded(need(policy, "lag").asLong(), idle(policy));
+      case "adaptive" -> new Adaptive(
+          need(policy, "completeness").asDouble(), need(policy, "at_most").asLong(), idle(policy));
+      // Of a punctuated source only the markers are observed.
+      case "perfect", "punctuated" -> new Bounded(0, idle(policy));
+      case "processing-time" -> new ProcessingTime(need(policy, "lag").asLong(), need(policy, "every").asLong());
       case "manual" -> new ByHand();
       default -> throw new IllegalArgumentException(
-          "There is no watermark policy \"" + kind + "\"; there are \"bounded\" and \"manual\".");
+          "There is no watermark policy \"" + kind + "\"; there are \"bounded\", \"adaptive\", \"perfect\", "
+              + "\"punctuated\", \"processing-time\" and \"manual\".");
     };
+  }
+
+  /** In milliseconds; without one no partition is ever idle. */
+  private static long idle(JsonNode policy) {
+    return policy.path("idle").isNumber() ? policy.path("idle").asLong() : -1;
   }
 
   private static JsonNode need(JsonNode node, String field) {

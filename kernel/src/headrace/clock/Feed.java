@@ -16,6 +16,9 @@ public interface Feed {
   /** Whether the source knows by now where it is; it learns that from Spark. */
   boolean started();
 
+  /** Whether there are more unread rows (in a bounded run: of this run) than the next epoch takes. */
+  boolean behind();
+
   /** In a bounded run: whether all that was there when the run began has been processed. */
   boolean exhausted();
 }

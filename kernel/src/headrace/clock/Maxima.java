@@ -1,15 +1,26 @@
 package headrace.clock;
 
+import headrace.clock.policy.Lateness;
+import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
- * The highest event time seen per source and partition of a source, gathered by the tasks of an epoch.
+ * The highest event time seen per source and partition of a source, gathered by the tasks of an epoch; and
+ * for the sources that learn, how late their rows were.
  *
- * <p>A maximum may be reported twice (a task that is tried again, an epoch that is replayed) without
- * harm; a count could not, which is why counts leave the operator as rows and never come this way.
+ * <p>Spark adds up what every attempt of a task reports, not what every task did: a task that is tried again,
+ * or a job that runs twice over one epoch, reports again. A maximum may be reported twice without harm, a count
+ * may not, which is why counts leave the operator as rows and never come this way. Lateness is counts too, and
+ * comes this way all the same, since nothing but the clock is fed by it: every report has a key that says
+ * which rows it is about (epoch, source, partition, first offset), and a second one of the same key replaces
+ * the first instead of being added to it.
  */
 public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer, Long>>> {
   private static final long serialVersionUID = 1L;
@@ -20,6 +31,46 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
 
   /** By source, then by partition: how often one was reported. It tells whether there was news, no more. */
   private long[][] reports = {};
+
+  /** Replaced as a whole, never changed: a heartbeat may serialise this object at any time. */
+  private Map<Part, Lateness> parts = Map.of();
+
+  /** Which rows a report of lateness is about: an epoch's rows of a partition, from an offset on. */
+  public record Part(long epoch, int source, int partition, long firstOffset)
+      implements Comparable<Part>, Serializable {
+    private static final Comparator<Part> ORDER =
+        Comparator.comparingLong(Part::epoch)
+            .thenComparingInt(Part::source)
+            .thenComparingInt(Part::partition)
+            .thenComparingLong(Part::firstOffset);
+
+    @Override
+    public int compareTo(Part other) {
+      return ORDER.compare(this, other);
+    }
+  }
+
+  /** Called once per part, when a task has read it; the same part again replaces what was known of it. */
+  public synchronized void observe(Part part, Lateness seen) {
+    Map<Part, Lateness> more = new HashMap<>(parts);
+    more.put(part, seen);
+    parts = more;
+  }
+
+  /**
+   * The parts of an epoch that has ended, by source, in the order of their positions. Nothing is left: what
+   * comes in afterwards of an epoch that was taken is a straggler's, and is dropped with the next one.
+   */
+  synchronized Map<Integer, List<Lateness>> take(long epoch) {
+    Map<Integer, List<Lateness>> taken = new TreeMap<>();
+    new TreeMap<>(parts).forEach((part, seen) -> {
+      if (part.epoch() == epoch) {
+        taken.computeIfAbsent(part.source(), s -> new ArrayList<>()).add(seen);
+      }
+    });
+    parts = Map.of();
+    return taken;
+  }
 
   /** Called for every row of a task: no boxing, no lock. */
   public void observe(int source, int partition, long timeMicros) {
@@ -60,6 +111,11 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
 
   @Override
   public synchronized void merge(AccumulatorV2<long[], Map<Integer, Map<Integer, Long>>> other) {
+    if (!((Maxima) other).parts.isEmpty()) {
+      Map<Part, Lateness> more = new HashMap<>(parts);
+      more.putAll(((Maxima) other).parts);
+      parts = more;
+    }
     long[][] theirs = ((Maxima) other).highest;
     for (int source = 0; source < theirs.length; source++) {
       for (int partition = 0; partition < theirs[source].length; partition++) {
@@ -104,12 +160,13 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
         }
       }
     }
-    return true;
+    return parts.isEmpty();
   }
 
   @Override
   public synchronized Maxima copy() {
     Maxima copy = new Maxima();
+    copy.parts = parts;
     copy.highest = new long[highest.length][];
     for (int source = 0; source < highest.length; source++) {
       copy.highest[source] = highest[source].clone();
@@ -125,5 +182,6 @@ public final class Maxima extends AccumulatorV2<long[], Map<Integer, Map<Integer
   public synchronized void reset() {
     highest = new long[0][];
     reports = new long[0][];
+    parts = Map.of();
   }
 }

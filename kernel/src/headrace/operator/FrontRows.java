@@ -104,7 +104,7 @@ final class FrontRows implements Iterator<Row> {
     row.pointTo(bytes, bytes.length);
     position.at(0, row.getInt(SOURCE), row.getInt(PARTITION), row.getLong(OFFSET));
     if (!row.isNullAt(EVENT_TIME)) {
-      local.observe(position.source, position.partition, row.getLong(EVENT_TIME));
+      local.observe(position.source, position.partition, position.offset, row.getLong(EVENT_TIME));
     }
     for (Exit exit : exits) {
       if (row.isNullAt(exit.ordinal)) {

@@ -50,7 +50,7 @@ final class FedStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
     running = null;
     position = Offsets.of(start);
     look();
-    return new FedOffset(source, log.epochEnd(position, bounded ? frozen : log.end()));
+    return clock.held(source) ? start : new FedOffset(source, log.epochEnd(position, bounded ? frozen : log.end()));
   }
 
   @Override
@@ -71,6 +71,15 @@ final class FedStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
   @Override
   public boolean started() {
     return position != null;
+  }
+
+  @Override
+  public boolean behind() {
+    if (position == null) {
+      return false;
+    }
+    Map<Integer, Long> until = bounded ? frozen : log.end();
+    return Offsets.rows(log.epochEnd(position, until), until) > 0;
   }
 
   @Override

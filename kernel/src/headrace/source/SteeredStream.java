@@ -87,7 +87,7 @@ final class SteeredStream
       looked = false;
     }
     look();
-    return next;
+    return clock.held(steering.source()) ? start : next;
   }
 
   @Override
@@ -101,6 +101,16 @@ final class SteeredStream
   @Override
   public boolean started() {
     return position != null;
+  }
+
+  @Override
+  public boolean behind() {
+    if (position == null || !looked) {
+      return false;
+    }
+    // What came after a bounded run began is not read in it, and must not hold another source back.
+    Map<Integer, Long> until = bounded ? Offsets.of(kafka.reportLatestOffset()) : ends;
+    return Offsets.rows(Offsets.of(next), until) > 0;
   }
 
   @Override

@@ -45,7 +45,8 @@ class ClockOffsetTest {
     String spec =
         "{\"checkpoint\":\"file:/x\",\"sources\":[{\"name\":\"a\",\"index\":0,\"policy\":{\"kind\":\"guess\"}}]}";
     assertEquals(
-        "There is no watermark policy \"guess\"; there are \"bounded\" and \"manual\".",
+        "There is no watermark policy \"guess\"; there are \"bounded\", \"adaptive\", \"perfect\", \"punctuated\", "
+            + "\"processing-time\" and \"manual\".",
         assertThrows(IllegalArgumentException.class, () -> ClockSpec.parse(spec)).getMessage());
   }
 }

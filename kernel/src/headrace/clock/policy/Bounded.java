@@ -1,32 +1,17 @@
 package headrace.clock.policy;
 
-import headrace.clock.EpochWatermarks;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeMap;
 
 /**
- * Events are out of order by at most a fixed lag, within each partition.
+ * Events are out of order by at most a fixed lag, within each partition: the watermark is the least of
+ * (highest event time − lag) over the partitions that are not idle.
  *
- * <p>The watermark is the least of (highest event time − lag) over the partitions that are not idle. Unread
- * rows hold it at any wall time: a partition ten minutes behind the others loses nothing. A partition is
- * idle when it is read to its end and no event time was heard of it since a poll the timeout ago or more;
- * rows without one (they were rejected) are not heard. Silence is only ever measured between polls, so
- * neither a slow epoch nor downtime makes a partition old, and it begins anew after a restart. A partition
- * that was never heard from holds the watermark until it is idle. When all are idle, the one that is
- * furthest on decides.
+ * <p>A lag of nothing and no timeout is the perfect watermark; the same over the values of markers, which
+ * are then all that is observed, is the punctuated one.
  */
 public final class Bounded implements Policy {
   private final long lagMicros;
-  private final long idleMillis;
-  private final Map<Integer, Partition> partitions = new TreeMap<>();
-  // Known apart from the partitions: after a restart a maximum is there before the first poll.
-  private final Map<Integer, Long> maxima = new HashMap<>();
-  // Since the last poll.
-  private final Set<Integer> heard = new HashSet<>();
-  private long watermark = EpochWatermarks.NONE;
+  private final Partitions partitions;
 
   /** An {@code idleMillis} below zero: no partition is ever idle. */
   public Bounded(long lagMicros, long idleMillis) {
@@ -34,92 +19,31 @@ public final class Bounded implements Policy {
       throw new IllegalArgumentException("The lag of a bounded watermark is negative: " + lagMicros + " µs.");
     }
     this.lagMicros = lagMicros;
-    this.idleMillis = idleMillis;
+    partitions = new Partitions(idleMillis);
   }
 
   @Override
   public void observe(int partition, long maxMicros) {
-    maxima.merge(partition, maxMicros, Math::max);
-    heard.add(partition);
+    partitions.observe(partition, maxMicros);
   }
 
   @Override
   public void poll(long millis, Map<Integer, Position> positions) {
-    positions.forEach(
-        (partition, position) ->
-            partitions.computeIfAbsent(partition, Partition::new).see(millis, position));
+    partitions.poll(millis, positions);
   }
 
   @Override
   public void atLeast(long least) {
-    watermark = Math.max(watermark, least);
+    partitions.atLeast(least);
   }
 
   @Override
   public long watermark() {
-    long least = EpochWatermarks.END;
-    long furthest = EpochWatermarks.NONE;
-    boolean allIdle = true;
-    for (Map.Entry<Integer, Partition> one : partitions.entrySet()) {
-      long bound = bound(one.getKey());
-      furthest = Math.max(furthest, bound);
-      if (!one.getValue().idle()) {
-        allIdle = false;
-        least = Math.min(least, bound);
-      }
-    }
-    watermark = Math.max(watermark, allIdle ? furthest : least);
-    return watermark;
+    return partitions.watermark(lagMicros);
   }
 
   @Override
   public Map<Integer, Standing> standings() {
-    Map<Integer, Standing> standings = new TreeMap<>();
-    partitions.forEach(
-        (number, partition) -> {
-          if (partition.idle()) {
-            standings.put(number, Standing.IDLE);
-          } else if (!partition.caughtUp) {
-            standings.put(number, Standing.LAGGING);
-          } else {
-            standings.put(number, maxima.containsKey(number) ? Standing.CAUGHT_UP : Standing.UNHEARD);
-          }
-        });
-    return standings;
-  }
-
-  private long bound(int partition) {
-    Long max = maxima.get(partition);
-    if (max == null) {
-      return EpochWatermarks.NONE;
-    }
-    // A time at the very beginning of the scale must not wrap around to the end of it.
-    return max < EpochWatermarks.NONE + 1 + lagMicros ? EpochWatermarks.NONE + 1 : max - lagMicros;
-  }
-
-  private final class Partition {
-    private final int number;
-    private boolean caughtUp;
-    private boolean seen;
-    private long silentSince;
-    private long seenAt;
-
-    Partition(int number) {
-      this.number = number;
-    }
-
-    void see(long millis, Position position) {
-      if (heard.remove(number) || !seen) {
-        silentSince = millis;
-      }
-      seen = true;
-      seenAt = millis;
-      caughtUp = position.caughtUp();
-    }
-
-    boolean idle() {
-      // What was heard after the poll is as new as the next one will find it.
-      return caughtUp && !heard.contains(number) && idleMillis >= 0 && seenAt - silentSince >= idleMillis && seenAt > silentSince;
-    }
+    return partitions.standings();
   }
 }

@@ -11,6 +11,9 @@ public interface Policy {
   /** What a look at the source at {@code millis} (wall clock) found, for all its partitions. */
   void poll(long millis, Map<Integer, Position> positions);
 
+  /** The wall clock at which the next watermark is asked for; only a policy that goes by it listens. */
+  default void tick(long millis) {}
+
   /** The watermark in microseconds; {@link EpochWatermarks#NONE} while there is none. Never goes back. */
   long watermark();
 
