@@ -43,7 +43,7 @@ def run(spark: SparkSession, pack: Pack, restarts: frozenset[int] = frozenset())
     for number, (case, _) in enumerate(pack.members):
         deliveries |= _deliveries(number, case)
     found: list[list[Written]] = [[] for _ in pack.members]
-    with Harness(Pipeline("transcripts", **deliveries), spark, groups=2) as harness:
+    with Harness(Pipeline("transcripts", **deliveries), spark, partitions=1, groups=2) as harness:
         for place, clock in enumerate(pack.timeline):
             if place in restarts:
                 harness.restart()

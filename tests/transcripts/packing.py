@@ -7,7 +7,7 @@ from tests.transcripts.corpus import Case, Epoch
 from tests.transcripts.declared import Windowed, periods
 
 SIZE = 8
-"""Cases to a query: a source, a step and a few deliveries each."""
+"""Cases to a query, a source and a step or two each: Spark plans twice as many more than twice as long."""
 
 
 @dataclass
