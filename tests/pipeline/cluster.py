@@ -105,7 +105,7 @@ def _replayed(harness: Harness, commits: Path) -> list[dict[int, list[str]]]:
 
 def _handed(harness: Harness) -> dict[int, dict[int, list[str]]]:
     """What the deliveries were handed since the last look: by epoch and task, in the order of rows."""
-    harness.query.processAllAvailable()
+    harness._process()
     epochs: dict[int, dict[int, list[str]]] = {}
     for epoch, task, outlet, key, value in harness._collected.drain():
         epochs.setdefault(int(epoch), {}).setdefault(int(task), []).append(f"{outlet} {key} {value}")

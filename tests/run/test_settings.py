@@ -124,11 +124,11 @@ def test_a_checkpoint_of_an_argument_goes_by_the_working_directory(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     inner = tmp_path / "inner"
     inner.mkdir()
-    assert settings.load(folder=inner).checkpoint_of("p") == str(tmp_path / "home" / "state" / "p")
-    assert settings.load({"checkpoint": "mine"}, inner).checkpoint_of("p") == str(inner / "mine" / "p")
-    assert settings.load({"checkpoint": "~/x"}, inner).checkpoint_of("p") == str(tmp_path / "home/x/p")
+    assert settings.load(folder=inner).checkpoint_of("p") == f"file://{tmp_path / 'home' / 'state' / 'p'}"
+    assert settings.load({"checkpoint": "mine"}, inner).checkpoint_of("p") == f"file://{inner / 'mine' / 'p'}"
+    assert settings.load({"checkpoint": "~/x"}, inner).checkpoint_of("p") == f"file://{tmp_path / 'home/x/p'}"
     monkeypatch.setenv("HEADRACE_CHECKPOINT", "theirs")
-    assert settings.load(folder=inner).checkpoint_of("p") == str(inner / "theirs" / "p")
+    assert settings.load(folder=inner).checkpoint_of("p") == f"file://{inner / 'theirs' / 'p'}"
 
 
 def test_settings_are_assigned_by_name(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def precheck(pipeline: Pipeline, settings: Settings) -> tuple[Layers, manifests.
     check(layers)
     uri = settings.checkpoint_of(pipeline.name)
     master = str(settings["spark.master"])
-    if not is_uri(uri) and not master.startswith("local"):
+    if not is_uri(str(settings["checkpoint"])) and not master.startswith("local"):
         raise SettingsError(
             f"the checkpoint {uri} lies on this machine, and the executors of {master} run on others",
             cure="set checkpoint to a URI that all of them reach (hdfs:, s3a:, …; file: for a shared disk)",
