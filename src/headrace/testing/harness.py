@@ -71,6 +71,7 @@ class Harness:
         self._folder = folders.LocalFolder(self.checkpoint)
         self.feed_id = feed or f"{pipeline.name}-{uuid.uuid4()}"
         self._by_hand = by_hand
+        self._wall_clock: int | None = None
         self._size = {"partitions": partitions, "groups": groups}
         self._taken: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.counts: dict[str, int] = defaultdict(int)
@@ -106,6 +107,8 @@ class Harness:
         manifests.write(self._folder, self.manifest)
         self._clock = kernel.jvm.headrace.clock.Clock.of(self.feed_id)
         self._clock.hold()
+        if self._wall_clock is not None:
+            self._clock.wallClock(self._wall_clock)
         self._collected = kernel.jvm.headrace.run.Collected(
             self.feed_id,
             len(self.built.outlets),
@@ -185,7 +188,8 @@ class Harness:
 
     def wall_clock(self, to: str | datetime) -> Self:
         """Set the wall clock, by which silent partitions become idle."""
-        self._clock.wallClock(_micros(to) // 1000)
+        self._wall_clock = _micros(to) // 1000
+        self._clock.wallClock(self._wall_clock)
         return self
 
     def drain(self) -> dict[str, list[dict[str, Any]]]:
