@@ -17,14 +17,17 @@ PAGE = ROOT / "docs" / "how-to" / "test-a-pipeline.md"
 
 
 def code(page: Path) -> str:
-    [found] = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    return str(found)
+    found = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return "\n".join(map(str, found))
 
 
-def test_the_example_of_the_page_on_testing_passes(spark: SparkSession) -> None:
+def test_the_examples_of_the_page_on_testing_pass(spark: SparkSession) -> None:
     names: dict[str, Any] = {"__name__": "documented"}
     exec(compile(code(PAGE), str(PAGE), "exec"), names)  # noqa: S102 - our own page
-    names["test_a_late_visit_is_not_lost"](spark)
+    tests = [name for name in names if name.startswith("test_")]
+    assert len(tests) == 2
+    for name in tests:
+        names[name](spark)
 
 
 def test_the_readmes_pipeline_can_be_planned(spark: SparkSession, tmp_path: Path) -> None:

@@ -234,3 +234,31 @@ def oracles_line(pane: Pane) -> str:
         last=pane.last,
         change=pane.change,
     )
+
+
+def as_transcript(case: Case, expected: Iterable[Written], said: Iterable[Written]) -> str:
+    """Return a made-up case as one may paste it into a theme, with what should have come and what did."""
+    lines = [f"- name: {case.name}", f"  why: {case.why}"]
+    lines += [f"  {name}: {value}" for step in case.steps for name, value in step.items()]
+    lines.append("  epochs:")
+    for epoch, wanted, came in zip(case.epochs, expected, said, strict=True):
+        rows = ", ".join(_told(row) for row in epoch.rows)
+        lines.append(f"    - rows: [{rows}]")
+        lines += [
+            f"      {name}: {'end' if at == END else clock(at)}"
+            for name, at in (("watermark", epoch.watermark), ("clock", epoch.clock))
+            if at is not None
+        ]
+        for port in sorted({*wanted, *came}):
+            lines += [f"      # {port}: {line}" for line in wanted.get(port, [])]
+            if wanted.get(port) != came.get(port):
+                lines += [f"      # BUT {port}: {line}" for line in came.get(port, ["nothing"])]
+    return "\n".join(lines)
+
+
+def _told(row: Row) -> str:
+    values = [
+        "~" if value is None else str(value) if name == "v" else clock(value)
+        for name, value in row.values.items()
+    ]
+    return f"[{', '.join([str(row.key), clock(row.time), *values])}]"

@@ -83,19 +83,19 @@ _EPOCH = st.tuples(
 RUNS = st.lists(_EPOCH, min_size=4, max_size=10)
 
 
-def epochs(run: list[Any]) -> tuple[Epoch, ...]:
-    """Return a run's epochs; a drained one ends it, alone, as a bounded run does."""
+def epochs(run: list[Any], window: str) -> tuple[Epoch, ...]:
+    """Return a run's epochs; the end of time comes last, alone, as in a bounded run."""
     made, next_offset, watermark, clock = [], [0, 0], 0, SECOND
     for rows, tick in run:
         held = []
-        for key, time, value, partition, begins, length in rows:
-            starts = None if begins is None else begins * 5 * SECOND
-            values = {
-                "v": value,
-                "begins": starts,
-                "ends": 0 if starts is None else starts + length * 5 * SECOND,
-            }
-            held.append(Row(key, time, (0, partition, next_offset[partition]), values))
+        for key, halves, value, partition, begins, length in rows:
+            values = {"v": value}
+            if window.startswith("Custom"):
+                five = watermark // (5 * SECOND)
+                values["begins"] = None if begins is None else (five + begins) * 5 * SECOND
+                values["ends"] = None if begins is None else (five + begins + length) * 5 * SECOND
+            position = (0, partition, next_offset[partition])
+            held.append(Row(key, watermark + halves * SECOND // 2, position, values))
             next_offset[partition] += 1
         if tick:
             watermark, clock = watermark + tick[0] * SECOND // 2, clock + tick[1] * SECOND
@@ -105,13 +105,29 @@ def epochs(run: list[Any]) -> tuple[Epoch, ...]:
 
 @st.composite
 def made_up(draw: Callable[..., Any], kinds: tuple[str, ...] = tuple(WINDOWS)) -> Case:
-    return case(draw(steps(kinds)), epochs(draw(RUNS)))
+    step = draw(steps(kinds))
+    return case(step, epochs(draw(RUNS), step["window"]))
 
 
 def case(step: Mapping[str, Any], told: tuple[Epoch, ...]) -> Case:
     made = Case("made up", "", "", keyed=True, dedup=None, steps=(step,), epochs=told)
     # Processing time that nothing goes by need not be told, and then more cases go into one query.
     return made if by_clock(made) else replace(made, epochs=tuple(replace(each, clock=None) for each in told))
+
+
+@st.composite
+def packed(draw: Callable[..., Any], size: int = 8) -> tuple[list[int | None], list[Case]]:
+    """Return cases that tick at the same processing times, and these: the cases can share one query."""
+    ticks = draw(st.lists(st.none() | st.integers(1, 9), min_size=5, max_size=8))
+    made, timeline = [], []
+    for _ in range(size):
+        rows = st.lists(_ROW, min_size=1, max_size=4)
+        run = [(draw(rows), None if tick is None else (draw(st.integers(0, 24)), tick)) for tick in ticks]
+        step = draw(steps())
+        told = epochs(run, step["window"])
+        timeline = [epoch.clock for epoch in told]
+        made.append(Case("made up", "", "", keyed=True, dedup=None, steps=(step,), epochs=told))
+    return timeline, made
 
 
 def by_clock(of: Case) -> bool:

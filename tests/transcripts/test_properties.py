@@ -146,7 +146,7 @@ def test_the_order_within_an_epoch_does_not_show(of: Case, random: Any) -> None:
 @MANY
 @given(step=steps(), run=RUNS)
 def test_an_epoch_of_nothing_changes_nothing(step: dict[str, Any], run: list[Any]) -> None:
-    of = case(step, epochs(run))
+    of = case(step, epochs(run, step["window"]))
     spread = [part for epoch in of.epochs for part in (epoch, Epoch())]
     found = [written([each]) for each in outcomes(replace(of, epochs=tuple(spread)))]
     assert found[::2] == [written([each]) for each in outcomes(of)]
@@ -158,7 +158,7 @@ def test_an_epoch_of_nothing_changes_nothing(step: dict[str, Any], run: list[Any
 def test_what_dedup_passes_is_farther_apart_than_the_bound(run: list[Any]) -> None:
     step = Deduplicated(Dedup("5 seconds"))
     passed: dict[str, list[Row]] = defaultdict(list)
-    for epoch in epochs(run):
+    for epoch in epochs(run, "Global()"):
         outcome = step.epoch(epoch.rows, epoch.watermark)
         assert len(epoch.rows) == outcome.used + len(outcome.late) + len(outcome.duplicates)
         for row in outcome.passed:

@@ -44,10 +44,11 @@ public final class Epoch implements Context {
     inputs.add(new Input(row, source, partition, offset, time, payload));
   }
 
+  /** {@code millis}: 0 while the clock has not ticked, since nothing can have passed before it did. */
   public void tick(long to, long millis) {
     ticked = true;
     watermark = Math.max(watermark, to);
-    processed = Math.max(processed, millis);
+    processed = millis == 0 ? processed : Math.max(processed, millis);
   }
 
   /** What became of the rows; complete once {@link #run} has returned. */
