@@ -38,6 +38,9 @@ def _grid(zone: str | None, offset: timedelta, **lengths: Length) -> dict[str, A
         name: each if same else each.in_days() for name, each in lengths.items() if isinstance(each, Calendar)
     }
     unit = next(iter(units.values())).unit
+    if not same:
+        # Days that make up weeks begin with a Monday, as weeks do.
+        told["weekly"] = True
     return told | {"unit": unit, "zone": zone or "UTC"} | {name: each.count for name, each in units.items()}
 
 

@@ -51,7 +51,7 @@ final class WindowSpec {
       return new FixedGrid(slice, offset);
     }
     CalendarGrid.Unit unit = CalendarGrid.Unit.valueOf(node.get("unit").textValue().toUpperCase(Locale.ROOT));
-    return new CalendarGrid(unit, Math.toIntExact(slice), ZoneId.of(LayerSpec.wanted(node, "zone").textValue()), offset);
+    return new CalendarGrid(unit, Math.toIntExact(slice), ZoneId.of(LayerSpec.wanted(node, "zone").textValue()), offset, node.path("weekly").asBoolean());
   }
 
   private static long size(JsonNode node, String name) {

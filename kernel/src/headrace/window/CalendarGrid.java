@@ -10,7 +10,8 @@ import java.time.temporal.ChronoUnit;
 /**
  * Slices of local days, weeks from Monday, or months: as long as the calendar says, with a day of 23 or 25 hours where clocks change.
  *
- * <p>They are counted from 1970-01-01, weeks from the Monday before it. An offset moves the boundary from midnight to a later local time.
+ * <p>They are counted from 1970-01-01, weeks, and days that make up weeks, from the Monday before it. An offset moves the boundary from
+ * midnight to a later local time.
  */
 public final class CalendarGrid implements Grid {
   /** The unit that slices are counted in. */
@@ -25,10 +26,12 @@ public final class CalendarGrid implements Grid {
   private final int count;
   private final ZoneId zone;
   private final long offsetMicros;
+  private final long firstDay;
   // Neighbouring events are of one day: a stale one, written by another thread, is only looked up again.
   private volatile Slice latest = new Slice(0, 0, 0);
 
-  public CalendarGrid(Unit unit, int count, ZoneId zone, long offsetMicros) {
+  /** {@code weekly}: days are those of weeks. */
+  public CalendarGrid(Unit unit, int count, ZoneId zone, long offsetMicros, boolean weekly) {
     if (count < 1) {
       throw new IllegalArgumentException("slices of " + count + " " + unit + " are none");
     }
@@ -36,6 +39,7 @@ public final class CalendarGrid implements Grid {
     this.count = count;
     this.zone = zone;
     this.offsetMicros = offsetMicros;
+    firstDay = unit == Unit.WEEK || weekly ? MONDAY : 0;
   }
 
   @Override
@@ -60,13 +64,13 @@ public final class CalendarGrid implements Grid {
     long days = Math.floorDiv(time, 86_400_000_000L);
     if (Math.abs(days) > FARTHEST / 16) {
       // Beyond every calendar: there a month is its mean, and nobody's clock changes.
-      return Math.floorDiv(unit == Unit.MONTH ? (long) (days / 30.436875) : unit == Unit.WEEK ? Math.floorDiv(days - MONDAY, 7L) : days, count);
+      return Math.floorDiv(unit == Unit.MONTH ? (long) (days / 30.436875) : unit == Unit.WEEK ? Math.floorDiv(days - firstDay, 7L) : days - firstDay, count);
     }
     LocalDate date = LocalDateTime.ofInstant(Instant.EPOCH.plus(time, ChronoUnit.MICROS), zone)
         .minus(offsetMicros, ChronoUnit.MICROS).toLocalDate();
     long units = switch (unit) {
-      case DAY -> date.toEpochDay();
-      case WEEK -> Math.floorDiv(date.toEpochDay() - MONDAY, 7L);
+      case DAY -> date.toEpochDay() - firstDay;
+      case WEEK -> Math.floorDiv(date.toEpochDay() - firstDay, 7L);
       case MONTH -> (date.getYear() - 1970) * 12L + date.getMonthValue() - 1;
     };
     return Math.floorDiv(units, count);
@@ -76,8 +80,8 @@ public final class CalendarGrid implements Grid {
   public long boundary(long index) {
     long units = index * count;
     long days = switch (unit) {
-      case DAY -> units;
-      case WEEK -> MONDAY + 7 * units;
+      case DAY -> firstDay + units;
+      case WEEK -> firstDay + 7 * units;
       case MONTH -> Math.abs(units) > 12L * 200_000 ? (long) (units * 30.436875) : LocalDate.of(1970, 1, 1).plusMonths(units).toEpochDay();
     };
     if (Math.abs(days) > FARTHEST / 16) {
