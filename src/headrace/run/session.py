@@ -109,6 +109,7 @@ def start(
     # pyspark logs every refused expression with its whole stack; ours is one sentence at the user's line.
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_py4j)
     session = _started(builder, every)
     pipeline_file.send_by_value()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_LOG_LEVEL", "ERROR"))
@@ -156,3 +157,8 @@ def _quiet_launch() -> None:
     folder = Path(__file__).parent / "conf"
     if folder.is_dir():
         os.environ["SPARK_CONF_DIR"] = str(folder)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Keep off the terminal what py4j logs of a broken connection: it is raised, too, and told in a sentence."""
+    return Path(record.pathname).parent.name != "py4j"
