@@ -2,6 +2,8 @@ import os
 import subprocess
 
 from headrace.local import java, kernel
+from tests.transcripts import on_machines
+from tests.transcripts.corpus import cases
 
 # What Spark itself passes to its JVMs on Java 17 and newer.
 _OPENED = [
@@ -11,20 +13,25 @@ _OPENED = [
 ]
 
 
-def test_the_kernels_own_tests_pass(tmp_path):
+def test_the_kernels_own_tests_pass(tmp_path, record_property):
     here = kernel.checkout()
     assert here is not None
+    transcripts = tmp_path / "transcripts.json"
+    written = on_machines.write(cases(), transcripts)
+    assert written >= 150
     class_path = kernel.build_tests(here)
     ran = subprocess.run(
         [
             str(java.find().java),
             *("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.awt.headless=true"),
             *("-Dlog4j2.level=error", f"-Djava.io.tmpdir={tmp_path}"),
+            f"-D{on_machines.PROPERTY}={transcripts}",
             *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
             *("-cp", os.pathsep.join(map(str, class_path))),
             "org.junit.platform.console.ConsoleLauncher",
             "execute",
             f"--scan-classpath={here.test_classes}",
+            f"--reports-dir={tmp_path}",
             "--fail-if-no-tests",
             "--disable-banner",
             "--details=tree",
@@ -35,4 +42,14 @@ def test_the_kernels_own_tests_pass(tmp_path):
         text=True,
         check=False,
     )
+    on_the_machines = _transcripts_in(tmp_path / "TEST-junit-jupiter.xml")
+    record_property("transcripts", on_the_machines)
+    record_property("transcripts of several steps", len(cases()) - written)
     assert ran.returncode == 0, ran.stdout
+    assert on_the_machines == written
+
+
+def _transcripts_in(report):
+    """Return how many transcripts the kernel's tests ran."""
+    told = report.read_text("utf-8") if report.is_file() else ""
+    return told.count('classname="headrace.step.TranscriptsTest"')
