@@ -160,5 +160,5 @@ def _quiet_launch() -> None:
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Keep off the terminal what py4j logs of a broken connection: it is raised, too, and told in a sentence."""
+    """Keep off the terminal what py4j logs of a broken connection: it is raised and told besides."""
     return Path(record.pathname).parent.name != "py4j"
