@@ -57,6 +57,7 @@ def test_a_start_is_silent_and_its_options_are_not_on_the_command_line() -> None
     ran = python(
         """
 import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 spark = session.start("x", master="local[1]", options={"spark.custom": os.environ["HIDDEN"]})
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "pyspark has taken Ctrl-C"
 from pathlib import Path
