@@ -4,7 +4,7 @@ import re
 
 from pyspark.sql import SparkSession
 
-from headrace import F, Kafka, Pipeline
+from headrace import F, Kafka, Pipeline, Tumbling
 from headrace.plan import explain
 from headrace.plan.layers import Layers
 from headrace.testing import Harness
@@ -50,6 +50,42 @@ def test_stateful_operators_are_layers_and_the_topic_is_scanned_once(spark: Spar
         )
         assert fed == 21
         assert len(harness.rows("all")) == 20
+
+
+def test_a_chain_has_one_operator_a_layer_and_still_reads_the_topic_once(spark: SparkSession) -> None:
+    stream = sales()
+    once = stream.dedup("once", by="id", within="1 minute")
+    seconds = per_shop(once, "seconds")
+    minutes = seconds.key_by("shop").window("minutes", Tumbling("1 minute")).agg(sales=F.sum("sales"))
+    pipeline = Pipeline(
+        "chain",
+        minutes=minutes.to(Kafka("minutes")),
+        seconds=seconds.to(Kafka("seconds")),
+        again=once.duplicates.to(Kafka("again")),
+        all=stream.to(Kafka("all")),
+    )
+    with Harness(pipeline, spark) as harness:
+        harness.feed("sales", *(sale(number, number) for number in range(20)), sale(3, 3))
+        harness.run()
+        plan = executed(harness)
+        operators = [line for line in plan.splitlines() if re.search(r"TransformWithState", line)]
+        assert len(operators) == Layers(pipeline).depth == 3
+        assert len(re.findall(r"\bExchange\b", plan)) == explain.describe(Layers(pipeline))["shuffles"] == 3
+        out = harness.drain()
+        assert [row["sales"] for row in out["minutes"]] == [20]
+        assert [row["sales"] for row in out["seconds"]] == [10, 10]
+        assert [row["id"] for row in harness.rows("again")] == ["3"]
+        assert len(harness.rows("all")) == 21
+        assert harness.ledger()["once"] == {"in": 21, "used": 20, "late": 0, "duplicate": 1, "rejected": 0}
+        assert harness.ledger()["minutes"]["in"] == 2
+        progress = [each for each in harness.query.recentProgress() if each.numInputRows()]
+        read = sum(
+            source.numInputRows()
+            for each in progress
+            for source in each.sources()
+            if "clock" not in source.description()
+        )
+        assert read == 21
 
 
 def test_no_filter_reaches_the_clock(spark: SparkSession) -> None:

@@ -127,8 +127,11 @@ def spark_jars() -> Path:
 
 
 def compile_with_ecj(here: Checkout, classes: Path) -> None:
-    """Compile the kernel as a machine without a JDK does, whatever this one has."""
-    _compile(here.sources, classes, _class_path(), replace(java.find(), javac=None))
+    """Compile the kernel and its tests as a machine without a JDK does, whatever this one has."""
+    without_jdk = replace(java.find(), javac=None)
+    _compile(here.sources, classes, _class_path(), without_jdk)
+    if here.tests.is_dir():
+        _compile(here.tests, classes, [classes, *_class_path(), *artefacts.jars("test")], without_jdk)
 
 
 def _compile(

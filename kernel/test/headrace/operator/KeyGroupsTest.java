@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.types.DataTypes;
 import org.junit.jupiter.api.Test;
-import scala.jdk.javaapi.CollectionConverters;
+import scala.collection.immutable.ArraySeq;
 
 class KeyGroupsTest {
   @Test
@@ -28,7 +28,7 @@ class KeyGroupsTest {
 
   private static int spark(int program, int group, int partitions) {
     Expression[] keys = {literal(program), literal(group)};
-    HashPartitioning hash = new HashPartitioning(CollectionConverters.asScala(Arrays.asList(keys)).toSeq(), partitions);
+    HashPartitioning hash = new HashPartitioning(ArraySeq.unsafeWrapArray(keys), partitions);
     return (Integer) hash.partitionIdExpression().eval(null);
   }
 
