@@ -14,7 +14,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from headrace.plan import back, front
+from headrace.plan import back, between, front
 from headrace.plan.kernel import Kernel
 from headrace.run.query import source_indices
 
@@ -38,8 +38,6 @@ KAFKA = StructType(
 )
 """The columns of a Kafka source."""
 
-_OUTPUT = "port int, time bigint, source int, partition int, offset bigint, payload binary"
-
 
 def check(layers: Layers, spark: SparkSession) -> tuple[dict[Port, Schema], dict[Node, str]]:
     """Return the schema of every port, and the Python functions of every step.
@@ -49,5 +47,5 @@ def check(layers: Layers, spark: SparkSession) -> tuple[dict[Port, Schema], dict
     kernel = Kernel(spark)
     raw = {source: kernel.empty(KAFKA) for source in layers.sources}
     made = front.build(kernel, layers, raw, source_indices(layers, None))
-    back.build(kernel, layers, spark.createDataFrame([], _OUTPUT), made.schemas)
+    back.build(kernel, layers, kernel.empty(between.OUTPUTS), made.schemas)
     return made.schemas, kernel.python

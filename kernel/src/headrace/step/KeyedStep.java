@@ -36,7 +36,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
   private final ByteWriter page = new ByteWriter(4096);
   private final List<List<T>> brought = new ArrayList<>();
-  private Partials keys;
+  private final Partials keys = new Partials(NOTHING, 64);
   private byte[] stored;
   Context context;
   Header header;
@@ -74,7 +74,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   public void open(Context opened) {
     context = opened;
     brought.clear();
-    keys = new Partials(NOTHING, 64);
+    keys.clear();
     passed = 0;
     stored = context.cells().header();
     header = Header.read(stored, slots, program.name());

@@ -104,7 +104,7 @@ public final class ManyPanes extends WindowStep implements Pages.Body {
       for (int number = 0; number < part.pages; number++) {
         visit(window, number, part, moment);
       }
-    } else if (trigger.kind() != Trigger.Kind.FINAL && (passed != 0 || touched.contains(window) && trigger.counts(complete))) {
+    } else if (passed != 0 || touched.contains(window) && trigger.counts(complete)) {
       for (int number = part.dirty.nextSetBit(0); number >= 0; number = part.dirty.nextSetBit(number + 1)) {
         visit(window, number, part, moment);
       }
