@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterable
+from itertools import cycle
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
@@ -24,12 +25,17 @@ class Broker:
         self._admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(SECONDS)
 
     def send(self, topic: str, rows: Iterable[Any], partition: int | None = None) -> None:
-        producer = Producer({"bootstrap.servers": self.address})
-        place: dict[str, Any] = {} if partition is None else {"partition": partition}
-        for row in rows:
+        """Rows go in turn to the topic's partitions, so that a test does not depend on where a client
+        happens to put rows without a key, and in the order in which they are given."""
+        producer = Producer({"bootstrap.servers": self.address, "enable.idempotence": True})
+        places = cycle([partition] if partition is not None else self.partitions(topic))
+        for row, place in zip(rows, places, strict=False):
             value = row if isinstance(row, bytes) else json.dumps(row).encode()
-            producer.produce(topic, value, **place)
+            producer.produce(topic, value, partition=place)
         assert producer.flush(SECONDS) == 0
+
+    def partitions(self, topic: str) -> list[int]:
+        return sorted(self._admin.list_topics(topic, SECONDS).topics[topic].partitions)
 
     def read(self, topic: str) -> list[tuple[int, int, bytes | None, Any]]:
         """All committed records: partition, offset, key, value."""
