@@ -44,5 +44,21 @@ windows = Pipeline(
     countries=per_country.to(Kafka("countries", key="country", guarantee="at-least-once")),
     rejected=payments.rejected.to(Kafka("rejected")),
 )
+best = (
+    per_card.key_by("card")
+    .window("best-minutes", Tumbling("1 day"), accumulate="retracting", lateness="1 hour")
+    .top(3, by=[F.desc("total"), "payments"], columns=["total", F.col("window").alias("minute")])
+)
+largest = payments.key_by("country").top("largest", 10, by=F.desc("amount"))
+latest = payments.key_by("card").top("latest", 1, by=F.desc("at"), columns=["id"], keep="30 days")
+leader = payments.top("leader", 1, by=F.col("amount").desc_nulls_last(), columns=["id", "card"])
+ranked = Pipeline(
+    "ranked",
+    best=best.to(Kafka("best", key="card")),
+    largest=largest.to(Kafka("largest", key="country")),
+    latest=latest.to(Kafka("latest", key="card")),
+    leader=leader.to(Kafka("leader")),
+    rejected=payments.rejected.to(Kafka("rejected")),
+)
 passing = Pipeline("passing", home=home_pages.to(Kafka("home", key="user")))
-PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing)}
+PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, ranked)}

@@ -25,6 +25,19 @@ def test_a_step_over_panes_that_are_taken_back_names_both() -> None:
     assert "'first'" in text
 
 
+def test_a_step_over_a_ranking_that_is_taken_back_names_both() -> None:
+    first = (
+        payments.key_by("card")
+        .window("best", Tumbling("1 hour"), accumulate="retracting")
+        .top(3, by=F.desc("amount"), columns=["id"])
+    )
+    twice = first.key_by("card").window("again", Tumbling("1 day")).agg(n=F.count("*"))
+    text = refused(Pipeline("twice", out=twice.to(Kafka("out"))))
+    assert "window 'again' comes after window 'best'" in text
+    over = first.key_by("card").top("over", 1, by="rank", columns=["id"])
+    assert "top 'over' comes after window 'best'" in refused(Pipeline("over", out=over.to(Kafka("out"))))
+
+
 def test_two_clusters_in_one_pipeline() -> None:
     text = refused(
         Pipeline(

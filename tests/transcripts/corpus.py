@@ -10,14 +10,25 @@ from typing import Any
 import yaml
 
 from tests.transcripts import declared
-from tests.transcripts.declared import END, SECOND, Dedup, Row, Windowed
-from tests.transcripts.oracle import Outcome, Pane
+from tests.transcripts.declared import END, SECOND, Dedup, Row, Standing, Windowed
+from tests.transcripts.oracle import Change, Outcome, Pane
 
 FOLDER = Path(__file__).parent
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_STEP = {"window", "trigger", "lateness", "accumulate", "aggregates"}
+_STEP = {"window", "trigger", "lateness", "accumulate", "aggregates", "top", "keep"}
 _CASE = _STEP | {"name", "why", "keyed", "dedup", "then", "epochs"}
-_TOLD = {"rows", "watermark", "clock", "panes", "late", "rejected", "passed", "duplicates", "first"}
+_TOLD = {
+    "rows",
+    "watermark",
+    "clock",
+    "panes",
+    "late",
+    "rejected",
+    "passed",
+    "duplicates",
+    "changes",
+    "first",
+}
 _KINDS = ("early", "on_time", "late")
 _ISO_FROM = 10**8 * SECOND
 
@@ -54,10 +65,16 @@ class Case:
     def title(self) -> str:
         return f"{self.theme}: {self.name}"
 
-    def declared(self) -> list[Windowed | Dedup]:
+    def declared(self) -> list[Windowed | Dedup | Standing]:
         """Return the steps as the oracle knows them."""
-        windows = [Windowed(**read_step(step, vars(declared))) for step in self.steps]
-        return [Dedup(self.dedup), *windows] if self.dedup else [*windows]
+        steps = [_known(read_step(step, vars(declared))) for step in self.steps]
+        return [Dedup(self.dedup), *steps] if self.dedup else [*steps]
+
+
+def _known(step: dict[str, Any]) -> Windowed | Standing:
+    if "top" in step:
+        step["top"] = declared.top(step["top"])
+    return Windowed(**step) if "window" in step else Standing(**step)
 
 
 def read_step(step: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +113,7 @@ def cases() -> tuple[Case, ...]:
 def _case(theme: str, told: dict[str, Any]) -> Case:
     assert told.keys() <= _CASE, f"{theme}: {told.get('name')}: {told.keys() - _CASE}"
     keyed = told.get("keyed", True)
-    steps = [{name: told[name] for name in told if name in _STEP}] if "window" in told else []
+    steps = [{name: told[name] for name in told if name in _STEP}] if told.keys() & {"window", "top"} else []
     steps += [told["then"]] if "then" in told else []
     epochs, expected, offset = [], [], 0
     for each in told["epochs"]:
@@ -144,6 +161,7 @@ def _expected(told: dict[str, Any], *, keyed: bool) -> Written:
     lines: Written = {}
     for port in ("rejected", "passed", "duplicates"):
         lines[port] = [row_line(_row(row, keyed=keyed)) for row in told.get(port, ())]
+    lines["changes"] = [_change_line(change, keyed=keyed) for change in told.get("changes", ())]
     for prefix, part in (("", told), ("first ", told.get("first", {}))):
         lines[prefix + "late"] = [
             late_line(_row(row[:-1], keyed=keyed), row[-1]) for row in part.get("late", ())
@@ -164,6 +182,7 @@ def _pane_line(told: dict[Any, Any]) -> str:
     index = left.pop(kind)
     (key, window), *values = left.items()
     start, end = (_time(each) for each in window) if window else (None, None)
+    values = [(name, _time(each) if name == "at" else each) for name, each in values]
     return pane_line(
         None if key == "all" else key, start, end, dict(values), kind, index, last=last, change=change
     )
@@ -181,9 +200,23 @@ def pane_line(
     change: int | None = None,
 ) -> str:
     sign = {None: "", 1: "+ ", -1: "- "}[change]
-    numbers = " ".join(f"{name}={'null' if value is None else value}" for name, value in values.items())
+    numbers = " ".join(
+        f"{name}={'null' if value is None else clock(value) if name == 'at' else value}"
+        for name, value in values.items()
+    )
     window = "[always)" if start is None else f"[{clock(start)}, {clock(end)})"
     return f"{sign}{key} {window} {numbers} {pane} {index}{' last' if last else ''}"
+
+
+def _change_line(told: list[Any], *, keyed: bool) -> str:
+    """Return the line of ``[+1, a, 1, 7, 3]``: change, key, rank, value, time."""
+    change, key, rank, value, at = told if keyed else [told[0], None, *told[1:]]
+    return change_line(key, rank, value, _time(at), change)
+
+
+def change_line(key: Any, rank: int, value: int | None, time: int, change: int) -> str:
+    sign = {1: "+", -1: "-"}[change]
+    return f"{sign} {key} rank {rank}: {'null' if value is None else value} at {clock(time)}"
 
 
 def late_line(row: Row, by: float) -> str:
@@ -220,7 +253,12 @@ def _lines(outcome: Outcome, prefix: str) -> Written:
         "rejected": [row_line(row) for row in outcome.rejected],
         "passed": [row_line(row) for row in outcome.passed],
         "duplicates": [row_line(row) for row in outcome.duplicates],
+        "changes": [_oracles_change(change) for change in outcome.changes],
     }
+
+
+def _oracles_change(change: Change) -> str:
+    return change_line(change.key, change.rank, change.value, change.time, change.change)
 
 
 def oracles_line(pane: Pane) -> str:

@@ -3,7 +3,7 @@
 All times are microseconds since 1970. A window knows which stretches of time a row falls into.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -223,6 +223,53 @@ def _of_known(function, rows: list[Row]) -> int | None:
     return function(known) if known else None
 
 
+COLUMNS = {
+    "v": lambda row: row.values["v"],
+    "abs(v)": lambda row: None if row.values["v"] is None else abs(row.values["v"]),
+    "at": lambda row: row.time,
+}
+"""What rows can be ranked by."""
+
+
+@dataclass(frozen=True)
+class By:
+    """A column that rows are ranked by; nulls are the least of all unless it is said where they go."""
+
+    column: str
+    descending: bool
+    nulls_last: bool
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first rows by some columns; of equal ones the earlier first, then the one read first."""
+
+    rows: int
+    by: tuple[By, ...]
+
+    def of(self, rows: Iterable[Row]) -> list[Row]:
+        ranked = sorted(rows, key=lambda row: (row.time, row.position))
+        # What is sorted by last decides first, and keeps the order of what it holds equal.
+        for by in reversed(self.by):
+            value = COLUMNS[by.column]
+            nulls = [row for row in ranked if value(row) is None]
+            known = [row for row in ranked if value(row) is not None]
+            known.sort(key=value, reverse=by.descending)
+            ranked = [*known, *nulls] if by.nulls_last else [*nulls, *known]
+        return ranked[: self.rows]
+
+
+def top(text: str) -> Top:
+    """Return the meaning of ``2 by v desc nulls last, at``."""
+    rows, _, columns = text.partition(" by ")
+    made = []
+    for each in columns.split(", "):
+        column, *words = each.split()
+        descending = words[:1] == ["desc"]
+        made.append(By(column, descending, words[-1] == "last" if "nulls" in words else descending))
+    return Top(int(rows), tuple(made))
+
+
 @dataclass(frozen=True)
 class Windowed:
     """One step: a window, and what is said about it."""
@@ -232,6 +279,15 @@ class Windowed:
     lateness: str = "0 seconds"
     accumulate: str = "accumulating"
     aggregates: tuple[str, ...] = ("n", "total")
+    top: Top | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The first rows of each key without a window; a key is forgotten `keep` after its last row."""
+
+    top: Top
+    keep: str | None = None
 
 
 @dataclass(frozen=True)

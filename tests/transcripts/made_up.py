@@ -20,6 +20,7 @@ WINDOWS = {
     "global": ["Global()"],
     "custom": ['Custom("begins", "ends")'],
 }
+TOPS = ["1 by v desc", "2 by v", "3 by abs(v) desc", "2 by v desc nulls first, at desc", "9 by abs(v), at"]
 LATENESS = ["0 seconds", "2 seconds", "10 seconds", "30 seconds"]
 # Every event of a sliding window has its own: nothing is discarded. A global one never ends by itself.
 ACCUMULATE = ["accumulating", "discarding", "retracting"]
@@ -54,16 +55,30 @@ def triggers(draw: Callable[..., Any], kind: str) -> str:
     return draw(st.one_of(at_watermark, DUE if kind == "global" else st.just("Final()"), DUE))
 
 
+AGGREGATED = {"aggregates": list(AGGREGATES)}
+MADE = st.one_of(st.just(AGGREGATED), st.sampled_from(TOPS).map(lambda top: {"top": top}))
+"""What a window makes of its rows: aggregates, or a ranking."""
+
+
 @st.composite
 def steps(draw: Callable[..., Any], kinds: tuple[str, ...] = tuple(WINDOWS)) -> dict[str, Any]:
     kind = draw(st.sampled_from(kinds))
+    made = draw(MADE)
     return {
         "window": draw(st.sampled_from(WINDOWS[kind])),
         "trigger": draw(triggers(kind)),
         "lateness": draw(st.sampled_from(LATENESS)),
         "accumulate": draw(st.sampled_from(ACCUMULATE[::2] if kind == "sliding" else ACCUMULATE)),
-        "aggregates": list(AGGREGATES),
+        **made,
     }
+
+
+STANDING = st.builds(
+    lambda top, keep: {"top": top} | ({"keep": keep} if keep else {}),
+    st.sampled_from(TOPS),
+    st.sampled_from([None, "2 seconds", "10 seconds", "30 seconds"]),
+)
+"""Rankings without a window."""
 
 
 # Times go by the watermark of the moment, in halves of a second: late rows and ties are wanted.
@@ -123,8 +138,8 @@ def packed(draw: Callable[..., Any], size: int = 8) -> tuple[list[int | None], l
     for _ in range(size):
         rows = st.lists(_ROW, min_size=1, max_size=4)
         run = [(draw(rows), None if tick is None else (draw(st.integers(0, 24)), tick)) for tick in ticks]
-        step = draw(steps())
-        told = epochs(run, step["window"])
+        step = draw(st.one_of(steps(), steps(), STANDING))
+        told = epochs(run, step.get("window", ""))
         timeline = [epoch.clock for epoch in told]
         made.append(Case("made up", "", "", keyed=True, dedup=None, steps=(step,), epochs=told))
     return timeline, made

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DoubleType,
@@ -23,8 +24,8 @@ from pyspark.sql.types import (
 import headrace
 from headrace.declare.trigger import trigger_spec
 from tests.transcripts.corpus import Case, read_step, written
-from tests.transcripts.declared import NONE, Dedup, Row, micros
-from tests.transcripts.oracle import Chain, Outcome, Pane
+from tests.transcripts.declared import NONE, Dedup, Row, Standing, Top, micros
+from tests.transcripts.oracle import Chain, Change, Outcome, Pane
 
 PROPERTY = "headrace.transcripts"
 """The system property that names the file."""
@@ -39,6 +40,11 @@ def _struct(**fields: DataType) -> StructType:
 
 _ROW = _struct(k=StringType(), at=TimestampType(), v=LongType(), begins=TimestampType(), ends=TimestampType())
 _INPUTS = _struct(v=LongType())
+_SHOWN = _struct(v=LongType(), t=TimestampType())
+_RANKED = _struct(ranked=StructType([*_SHOWN, StructField("by", LongType())]))
+_PLACES = {"v": 0, "at": 1, "abs(v)": 2}
+_RANK = StructField("rank", IntegerType())
+_CHANGE = StructField("change", IntegerType())
 _LATE_ROW = StructType([*_ROW, StructField("late_by_seconds", DoubleType())])
 _KEY = _struct(k=StringType())
 _STATED = _struct(begins=TimestampType(), ends=TimestampType())
@@ -69,20 +75,43 @@ def _program(case: Case) -> dict[str, Any]:
     if isinstance(step, Dedup):
         told |= {"within": micros(step.within), "duplicatePort": _DUPLICATES, "aggregates": []}
         return told | {"key": _KEY.jsonValue(), "output": _ROW.jsonValue()}
-    made = read_step(case.steps[0], vars(headrace))
     keys = list(_KEY) if case.keyed else []
-    values = StructType([StructField(name, LongType()) for name in step.aggregates])
-    change = [StructField("change", IntegerType())] if step.accumulate == "retracting" else []
-    stated = list(_STATED) if isinstance(made["window"], headrace.Custom) else []
-    return told | {
-        "window": made["window"].spec(),
-        "trigger": trigger_spec(made.get("trigger", headrace.AtWatermark())),
-        "lateness": micros(step.lateness),
-        "accumulate": step.accumulate,
-        "key": StructType([*keys, *stated]).jsonValue(),
-        "aggregates": [_aggregate(name) for name in step.aggregates],
-        "output": StructType([*keys, *_WINDOW, *values, *_ABOUT, *change]).jsonValue(),
-    }
+    if isinstance(step, Standing):
+        if step.keep is None:
+            told["latePort"] = None
+        else:
+            told["within"] = micros(step.keep)
+        output = StructType([*keys, _RANK, *_SHOWN, _CHANGE])
+        return told | _ranked(step.top) | {"key": StructType(keys).jsonValue(), "output": output.jsonValue()}
+    read = read_step(case.steps[0], vars(headrace))
+    values = [StructField(name, LongType()) for name in step.aggregates]
+    made: dict[str, Any] = {"aggregates": [_aggregate(name) for name in step.aggregates]}
+    if step.top:
+        values, made = [_RANK, *_SHOWN], _ranked(step.top)
+    change = [_CHANGE] if step.accumulate == "retracting" else []
+    stated = list(_STATED) if isinstance(read["window"], headrace.Custom) else []
+    return (
+        told
+        | made
+        | {
+            "window": read["window"].spec(),
+            "trigger": trigger_spec(read.get("trigger", headrace.AtWatermark())),
+            "lateness": micros(step.lateness),
+            "accumulate": step.accumulate,
+            "key": StructType([*keys, *stated]).jsonValue(),
+            "output": StructType([*keys, *_WINDOW, *values, *_ABOUT, *change]).jsonValue(),
+        }
+    )
+
+
+def _ranked(top: Top) -> dict[str, Any]:
+    order = [
+        f"{_PLACES[by.column]} {'desc' if by.descending else 'asc'} {'last' if by.nulls_last else 'first'}"
+        for by in top.by
+    ]
+    told = {"name": "top", "function": "top", "input": 0, "type": ArrayType(_SHOWN).jsonValue()}
+    told["options"] = {"rows": top.rows, "order": ",".join(order)}
+    return {"inputs": _RANKED.jsonValue(), "aggregates": [told]}
 
 
 def _aggregate(name: str) -> dict[str, Any]:
@@ -109,7 +138,11 @@ def _epochs(case: Case) -> list[dict[str, Any]]:
 
 def _left(case: Case, outcome: Outcome) -> dict[str, Any]:
     return {
-        "given": [*(_pane(case, pane) for pane in outcome.panes), *map(_row, outcome.passed)],
+        "given": [
+            *(_pane(case, pane) for pane in outcome.panes),
+            *(_change(case, change) for change in outcome.changes),
+            *map(_row, outcome.passed),
+        ],
         "late": [[*_row(row), by] for row, by in outcome.late],
         "duplicates": [_row(row) for row in outcome.duplicates],
         "used": outcome.used,
@@ -118,6 +151,11 @@ def _left(case: Case, outcome: Outcome) -> dict[str, Any]:
 
 def _row(row: Row) -> list[Any]:
     return [row.key, row.time, row.values["v"], row.values.get("begins"), row.values.get("ends")]
+
+
+def _change(case: Case, change: Change) -> list[Any]:
+    key = [change.key] if case.keyed else []
+    return [*key, change.rank, change.value, change.time, change.change]
 
 
 def _pane(case: Case, pane: Pane) -> list[Any]:

@@ -10,8 +10,20 @@ from pyspark.sql import SparkSession
 import headrace
 from headrace import Bounded, F, Kafka, Pipeline, Stream, Topic, record
 from headrace.testing import Harness
-from tests.transcripts.corpus import Case, Epoch, Written, late_line, pane_line, read_step, row_line, tidy
+from tests.transcripts import declared
+from tests.transcripts.corpus import (
+    Case,
+    Epoch,
+    Written,
+    change_line,
+    late_line,
+    pane_line,
+    read_step,
+    row_line,
+    tidy,
+)
 from tests.transcripts.declared import END, Row
+from tests.transcripts.oracle import handed
 from tests.transcripts.packing import Pack
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -85,18 +97,40 @@ def _deliveries(number: int, case: Case) -> dict[str, Any]:
         made["first_late" if case.steps else "late"] = stream.late
     for place, told in enumerate(case.steps):
         prefix = "first_" if place < len(case.steps) - 1 else ""
-        stream = _windowed(stream, f"w{number}_{place}", told, case)
-        made |= {f"{prefix}panes": stream, f"{prefix}late": stream.late}
+        # When a row was, for rankings to show: a pane was at the last instant of its window.
+        if "top" in told:
+            when = F.expr("window.end - INTERVAL '0.000001' SECOND") if place else F.col("at")
+            stream = stream.with_columns(t=when)
+        stream = _step(stream, f"w{number}_{place}", told, case)
+        made[f"{prefix}panes" if "window" in told else "changes"] = stream
+        if "window" in told or "keep" in told:
+            made[f"{prefix}late"] = stream.late
         if prefix:
-            stream = stream.with_columns(v=F.col("total"))
+            stream = stream.with_columns(v=F.col("v" if "top" in told else "total"))
     return {f"{label}_{number}": each.to(Kafka(f"{label}_{number}")) for label, each in made.items()}
 
 
-def _windowed(stream: Stream, name: str, told: Mapping[str, Any], case: Case) -> Stream:
+def _step(stream: Stream, name: str, told: Mapping[str, Any], case: Case) -> Stream:
     step = read_step(told, vars(headrace))
-    window, aggregates = step.pop("window"), step.pop("aggregates", ("n", "total"))
     keyed = stream.key_by("k") if case.keyed else stream
-    return keyed.window(name, window, **step).agg(**{each: _AGGREGATES[each] for each in aggregates})
+    if "top" not in step:
+        aggregates = step.pop("aggregates", ("n", "total"))
+        made = {each: _AGGREGATES[each] for each in aggregates}
+        return keyed.window(name, step.pop("window"), **step).agg(**made)
+    top = declared.top(step.pop("top"))
+    ranking: dict[str, Any] = {"by": [_by(each) for each in top.by], "columns": ["v", "t"]}
+    if "window" in step:
+        return keyed.window(name, step.pop("window"), **step).top(top.rows, **ranking)
+    return keyed.top(name, top.rows, **ranking, **step)
+
+
+def _by(by: declared.By) -> Any:
+    column = {"v": F.col("v"), "abs(v)": F.abs("v"), "at": F.col("t")}[by.column]
+    direction = f"{'desc' if by.descending else 'asc'}_nulls_{'last' if by.nulls_last else 'first'}"
+    # Where it is not said, Spark's own default has to put nulls there.
+    if by.nulls_last == by.descending:
+        direction = direction.partition("_")[0]
+    return getattr(column, direction)()
 
 
 def _moment(micros: int) -> datetime:
@@ -114,6 +148,11 @@ def _written(number: int, case: Case, out: dict[str, list[dict[str, Any]]]) -> W
             continue
         if port.endswith("panes"):
             said = [_pane(row) for row in rows]
+        elif port == "changes":
+            said = [
+                change_line(row.get("k"), row["rank"], row["v"], _micros(row["t"]), row["change"])
+                for row in rows
+            ]
         elif port.endswith("late"):
             said = [late_line(_row(row, case), row["late_by_seconds"]) for row in rows]
         elif port == "rejected":
@@ -126,6 +165,8 @@ def _written(number: int, case: Case, out: dict[str, list[dict[str, Any]]]) -> W
 
 def _pane(row: dict[str, Any]) -> str:
     values = {name: row[name] for name in row if name in _AGGREGATES}
+    if "rank" in row:
+        values = {"rank": row["rank"], "v": row["v"], "at": _micros(row["t"])}
     start, end = _micros(row["window"]["start"]), _micros(row["window"]["end"])
     about = (row["pane"], row["pane_index"])
     return pane_line(
@@ -137,9 +178,9 @@ def _row(row: dict[str, Any], case: Case) -> Row:
     key = row["k"] if case.keyed else None
     if "window" in row:
         # A pane that was late for the next step: it happened at the last instant of its window.
-        return Row(key, _micros(row["window"]["end"]) - 1, (0, 0, 0), {"v": row["total"]})
+        return Row(key, _micros(row["window"]["end"]) - 1, (0, 0, 0), {"v": handed(row)})
     values = {"v": row["v"]}
-    if case.steps and "Custom" in case.steps[0]["window"]:
+    if case.steps and "Custom" in case.steps[0].get("window", ""):
         values |= {name: _micros(row[name]) for name in ("begins", "ends")}
     return Row(key, _micros(row["at"]), (0, 0, 0), values)
 

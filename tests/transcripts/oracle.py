@@ -25,6 +25,8 @@ from tests.transcripts.declared import (
     Session,
     Sliding,
     Span,
+    Standing,
+    Top,
     Windowed,
     micros,
     periods,
@@ -44,6 +46,17 @@ class Pane:
     change: int | None = None
 
 
+@dataclass(frozen=True)
+class Change:
+    """A row that came to a rank of a standing ranking, or left it."""
+
+    key: Any
+    rank: int
+    value: Any
+    time: int
+    change: int
+
+
 @dataclass
 class Outcome:
     """What leaves a step in one epoch. `used` counts rows, so that all that came in are accounted for."""
@@ -53,6 +66,7 @@ class Outcome:
     late: list[tuple[Row, float]] = field(default_factory=list)
     rejected: list[Row] = field(default_factory=list)
     duplicates: list[Row] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     used: int = 0
 
 
@@ -221,17 +235,34 @@ class Windows:
         if self.watermark < state.span.until:
             kind = "early"
         rows = in_order(state.fresh if declared.accumulate == "discarding" else state.rows)
-        values = {name: AGGREGATES[name](rows) for name in declared.aggregates}
-        pane = Pane(state.key, state.span, values, kind, state.index, self._closing(state.span))
-        taken_back = []
-        if declared.accumulate == "retracting":
-            taken_back = [replace(each, last=False, change=-1) for each in state.shown]
-            pane = replace(pane, change=1)
-        state.shown = [pane]
+        made = [{name: AGGREGATES[name](rows) for name in declared.aggregates}]
+        if declared.top:
+            made = ranked(declared.top, rows)
+        last = self._closing(state.span)
+        given = [Pane(state.key, state.span, values, kind, state.index, last) for values in made]
         state.fresh, state.due = [], set()
         state.index += 1
         state.on_time_done |= kind != "early"
-        return [*taken_back, pane]
+        if declared.accumulate != "retracting":
+            return given
+        given = [replace(pane, change=1) for pane in given]
+        # Of a ranking only what differs is taken back and given; what stands as before was given then.
+        netted = [
+            (old, new)
+            for old in state.shown
+            for new in given
+            if declared.top and (old.span, old.values) == (new.span, new.values)
+        ]
+        left = [old for old in state.shown if not any(old is same for same, _ in netted)]
+        came = [new for new in given if not any(new is same for _, same in netted)]
+        state.shown = [*came, *(old for old, _ in netted)]
+        return [*(replace(old, last=False, change=-1) for old in left), *came]
+
+
+def ranked(top: Top, rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return what each rank shows: the rank, and the row's value and time."""
+    first = enumerate(top.of(rows), start=1)
+    return [{"rank": rank, "v": row.values["v"], "at": row.time} for rank, row in first]
 
 
 def _due(trigger: Due, state: State) -> bool:
@@ -269,14 +300,51 @@ class Deduplicated:
         return outcome
 
 
+class Rankings:
+    """The first rows of every key; `key` of a row is what it is ranked among."""
+
+    def __init__(self, declared: Standing, *, chained: bool = False) -> None:
+        self.top = declared.top
+        self.keep = None if declared.keep is None else micros(declared.keep)
+        self.chained = chained
+        self.watermark = NONE
+        self.kept: dict[Any, list[Row]] = defaultdict(list)
+
+    def epoch(self, rows: Sequence[Row], watermark: int | None = None, clock: int | None = None) -> Outcome:  # noqa: ARG002
+        before = self.watermark
+        self.watermark = before if watermark is None else max(before, watermark)
+        judge = before if self.chained else self.watermark
+        shown = {key: self._ranks(key) for key in self.kept}
+        outcome = Outcome()
+        for row in rows:
+            if self._is_over(row.time, judge):
+                outcome.late.append((row, (judge - row.time) / SECOND))
+            else:
+                outcome.used += 1
+                self.kept[row.key].append(row)
+        if self.watermark < END:
+            for key, kept in list(self.kept.items()):
+                if self._is_over(max(row.time for row in kept), self.watermark):
+                    del self.kept[key]
+        for key in {*shown, *self.kept}:
+            stood, stands = shown.get(key, []), self._ranks(key)
+            outcome.changes += [Change(key, *place, -1) for place in stood if place not in stands]
+            outcome.changes += [Change(key, *place, 1) for place in stands if place not in stood]
+        return outcome
+
+    def _ranks(self, key: Any) -> list[tuple[int, Any, int]]:
+        first = self.top.of(self.kept.get(key, []))
+        return [(rank, row.values["v"], row.time) for rank, row in enumerate(first, start=1)]
+
+    def _is_over(self, time: int, watermark: int) -> bool:
+        return self.keep is not None and watermark >= min(time + self.keep, END)
+
+
 class Chain:
     """Steps in a row: the panes, or passed rows, of one are the rows of the next in the same epoch."""
 
-    def __init__(self, steps: list[Windowed | Dedup]) -> None:
-        self.steps = [
-            Deduplicated(step) if isinstance(step, Dedup) else Windows(step, chained=place > 0)
-            for place, step in enumerate(steps)
-        ]
+    def __init__(self, steps: list[Windowed | Dedup | Standing]) -> None:
+        self.steps = [_machine(step, chained=place > 0) for place, step in enumerate(steps)]
 
     def epoch(
         self, rows: Sequence[Row], watermark: int | None = None, clock: int | None = None
@@ -289,10 +357,24 @@ class Chain:
         return outcomes
 
 
+def _machine(step: Windowed | Dedup | Standing, *, chained: bool) -> Windows | Deduplicated | Rankings:
+    match step:
+        case Dedup():
+            return Deduplicated(step)
+        case Standing():
+            return Rankings(step, chained=chained)
+    return Windows(step, chained=chained)
+
+
 def _handed_on(outcome: Outcome, number: int) -> list[Row]:
-    """A pane happens at the last instant of its window, and its `total` is what the next step reads."""
+    """A pane happens at the last instant of its window; its `total`, or the ranked value, is read next."""
     panes = [
-        Row(pane.key, pane.span.until - 1, (-number, 0, place), {"v": pane.values["total"]})
+        Row(pane.key, pane.span.until - 1, (-number, 0, place), {"v": handed(pane.values)})
         for place, pane in enumerate(outcome.panes)
     ]
     return [*outcome.passed, *panes]
+
+
+def handed(values: dict[str, Any]) -> Any:
+    """Return the value that a step after this one reads."""
+    return values["total"] if "total" in values else values["v"]

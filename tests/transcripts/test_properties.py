@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 
 from tests.transcripts.corpus import Case, Epoch, oracles_line, written
 from tests.transcripts.declared import END, Dedup, Row, Windowed, micros
-from tests.transcripts.made_up import RUNS, WINDOWS, case, epochs, in_time, made_up, steps
+from tests.transcripts.declared import top as top_of
+from tests.transcripts.made_up import (
+    AGGREGATED,
+    RUNS,
+    STANDING,
+    TOPS,
+    WINDOWS,
+    case,
+    epochs,
+    in_time,
+    made_up,
+    steps,
+)
 from tests.transcripts.oracle import Chain, Deduplicated, Outcome, Pane
 
 # Where a key and a window are one state: sessions merge, and events of one time have a sliding window each.
@@ -31,6 +43,12 @@ def panes(of: Case) -> list[Pane]:
 
 def with_step(of: Case, **changed: Any) -> Case:
     return replace(of, steps=({**of.steps[0], **changed},))
+
+
+def aggregated(of: Case) -> Case:
+    """Return the same with aggregates, one pane a line, where it has a ranking."""
+    [step] = of.steps
+    return replace(of, steps=({name: each for name, each in step.items() if name != "top"} | AGGREGATED,))
 
 
 def shown(changes: Iterable[Pane]) -> Counter[str]:
@@ -54,7 +72,7 @@ def test_every_row_is_accounted_for_once(of: Case) -> None:
 @MANY
 @given(of=made_up(FIXED))
 def test_panes_of_a_window_are_numbered_and_end_with_the_last(of: Case) -> None:
-    of = with_step(of, accumulate="accumulating")
+    of = with_step(aggregated(of), accumulate="accumulating")
     told: dict[Any, list[Pane]] = defaultdict(list)
     for pane in panes(of):
         told[pane.key, pane.span].append(pane)
@@ -69,6 +87,7 @@ def test_panes_of_a_window_are_numbered_and_end_with_the_last(of: Case) -> None:
 @MANY
 @given(of=made_up(FIXED))
 def test_discarding_panes_add_up_to_accumulating_ones(of: Case) -> None:
+    of = aggregated(of)
     so_far: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
     both = zip(
         panes(with_step(of, accumulate="discarding")),
@@ -91,7 +110,7 @@ def test_discarding_panes_add_up_to_accumulating_ones(of: Case) -> None:
 @MANY
 @given(of=made_up())
 def test_discarding_panes_show_every_row_once(of: Case) -> None:
-    of = with_step(of, accumulate="discarding")
+    of = with_step(aggregated(of), accumulate="discarding")
     step = of.declared()[0]
     assert isinstance(step, Windowed)
     in_panes = sum(pane.values["n"] for pane in panes(of))
@@ -107,7 +126,8 @@ def test_discarding_panes_show_every_row_once(of: Case) -> None:
 def test_retracting_panes_leave_the_last_value(of: Case) -> None:
     kept: dict[Any, Pane] = {}
     for pane in panes(with_step(of, accumulate="accumulating")):
-        kept[pane.key, pane.span] = replace(pane, change=1)
+        # The rows of a ranking only become more.
+        kept[pane.key, pane.span, pane.values.get("rank")] = replace(pane, change=1)
     assert shown(panes(with_step(of, accumulate="retracting"))) == shown(kept.values())
 
 
@@ -151,6 +171,61 @@ def test_an_epoch_of_nothing_changes_nothing(step: dict[str, Any], run: list[Any
     found = [written([each]) for each in outcomes(replace(of, epochs=tuple(spread)))]
     assert found[::2] == [written([each]) for each in outcomes(of)]
     assert not any(found[1::2])
+
+
+@MANY
+@given(of=made_up(FIXED), top=st.sampled_from(TOPS))
+def test_a_ranking_is_told_in_the_panes_that_aggregates_have(of: Case, top: str) -> None:
+    numbered = aggregated(with_step(of, accumulate="accumulating"))
+    ranked = replace(numbered, steps=({**numbered.steps[0], "top": top},))
+    first: dict[Any, list[Pane]] = defaultdict(list)
+    for pane in panes(ranked):
+        first[pane.key, pane.span, pane.index].append(pane)
+    for pane in panes(numbered):
+        rows = first.pop((pane.key, pane.span, pane.index))
+        assert [row.values["rank"] for row in rows] == list(range(1, len(rows) + 1))
+        assert len(rows) == min(pane.values["n"], top_of(top).rows)
+        if top == "1 by v desc":
+            assert rows[0].values["v"] == pane.values["most"]
+        assert {(row.pane, row.last) for row in rows} == {(pane.pane, pane.last)}
+    assert not first
+
+
+@MANY
+@given(of=made_up((*FIXED, "session")))
+def test_no_change_takes_back_what_it_gives(of: Case) -> None:
+    ranked = with_step(of, accumulate="retracting", top=of.steps[0].get("top", TOPS[0]))
+    for outcome in outcomes(ranked):
+        signs: dict[str, set[int]] = defaultdict(set)
+        for pane in outcome.panes:
+            line = oracles_line(replace(pane, pane="", index=0, last=False, change=None))
+            assert pane.change not in signs[line]
+            signs[line].add(pane.change)
+        assert all(len(each) == 1 for each in signs.values())
+
+
+@MANY
+@given(step=STANDING, run=RUNS)
+def test_changes_of_a_ranking_add_up_to_what_stands(step: dict[str, Any], run: list[Any]) -> None:
+    of = case(step, epochs(run, ""))
+    standing: dict[Any, Any] = {}
+    used: list[Row] = []
+    for epoch, outcome in zip(of.epochs, outcomes(of), strict=True):
+        late = [row for row, _ in outcome.late]
+        assert len(epoch.rows) == outcome.used + len(late)
+        used += [row for row in epoch.rows if row not in late]
+        for change in outcome.changes:
+            place, shown = (change.key, change.rank), (change.value, change.time)
+            if change.change < 0:
+                assert standing.pop(place) == shown
+            else:
+                assert place not in standing
+                standing[place] = shown
+    if "keep" not in step:
+        for key in {row.key for row in used}:
+            first = top_of(step["top"]).of([row for row in used if row.key == key])
+            wanted = [(row.values["v"], row.time) for row in first]
+            assert wanted == [standing[key, rank] for rank in range(1, len(first) + 1)]
 
 
 @MANY

@@ -1,6 +1,7 @@
 """Keyed streams and windows over them: what stands between ``key_by`` and ``agg``."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from headrace.declare.naming import matches
 from headrace.declare.node import CHANGE, LATE_BY, PANE_FIELDS, Port, WindowAggNode, type_of
 from headrace.declare.projection import ColumnOrName, check_columns, check_expression, row_expression
 from headrace.declare.recorded import captured
+from headrace.declare.top import TAKEN, TopNode, WindowTopNode, ranking, taken_in_window
 from headrace.declare.trigger import (
     Accumulate,
     AtWatermark,
@@ -77,6 +79,38 @@ class Keyed:
         _check_fit(window, chosen, mode, where)
         return Windowed(self, name, window, chosen, allowed, mode, where)
 
+    def top(
+        self,
+        name: str,
+        rows: int,
+        *,
+        by: ColumnOrName | Sequence[ColumnOrName],
+        columns: Sequence[ColumnOrName] | None = None,
+        keep: str | timedelta | None = None,
+    ) -> "Stream":
+        """Return how the first rows of each key change, after every epoch: -1 for the old, +1 for the new.
+
+        Columns are the keys, ``rank`` from 1 on, those of the row or only `columns`, and ``change``. `by` is
+        one or several columns, ascending unless they say otherwise; rows that it holds equal go by event
+        time, then by their position in the topic. `name` is the identity of the state, which grows with the
+        number of keys; with `keep` a key that has had no row for so long of event time is forgotten, and its
+        rows are taken back. Rows older than that leave through ``.late``.
+
+        >>> bids.key_by("auction").top("top-bids", 10, by=F.desc("price"))  # doctest: +SKIP
+        """
+        from headrace.declare.stream import Stream
+
+        where, port = caller(), self.port
+        check_step_name(name, "top", where)
+        check_time(port, where)
+        check_event_time(port, where)
+        length = None if keep is None else duration(keep, what="keep of top", positive=True)
+        if length is not None:
+            check_late(port, where)
+        made = ranking(rows, by, columns, port=port, keys=self.keys, taken=TAKEN, where=where)
+        node = TopNode(name=name, where=where, parents=(port,), keys=self.keys, ranking=made, keep=length)
+        return Stream(Port(node))
+
 
 @dataclass(frozen=True)
 class Windowed:
@@ -119,6 +153,42 @@ class Windowed:
             lateness=self.lateness,
             accumulate=self.accumulate,
             aggregates=tuple(made),
+            stated=_stated(self.window, port, where),
+        )
+        return Stream(Port(node))
+
+    def top(
+        self,
+        rows: int,
+        *,
+        by: ColumnOrName | Sequence[ColumnOrName],
+        columns: Sequence[ColumnOrName] | None = None,
+    ) -> "Stream":
+        """Return per pane the first rows, one for each rank: keys, window, rank, columns, pane, ...
+
+        The columns are those of the row, or only `columns`: names, or expressions with an alias. `by` is one
+        or several columns, ascending unless they say otherwise: ``F.desc("amount")``; nulls are where Spark
+        puts them. Rows that it holds equal go by event time, then by their position in the topic. Where
+        panes are taken back, only rows that are no longer at their rank are, and only what is new there is
+        given. Its ``.late`` holds the rows that came after their window was done.
+
+        >>> windows.top(3, by=F.desc("amount"))  # doctest: +SKIP
+        """
+        from headrace.declare.stream import Stream
+
+        where, port, keys = caller(), self.keyed.port, self.keyed.keys
+        taken = taken_in_window(retracts=self.accumulate == "retracting")
+        made = ranking(rows, by, columns, port=port, keys=keys, taken=taken, where=where)
+        node = WindowTopNode(
+            name=self.name,
+            where=where,
+            parents=(port,),
+            keys=keys,
+            window=self.window,
+            trigger=self.trigger,
+            lateness=self.lateness,
+            accumulate=self.accumulate,
+            ranking=made,
             stated=_stated(self.window, port, where),
         )
         return Stream(Port(node))
@@ -279,6 +349,14 @@ def _no_time(port: Port, where: str) -> DeclarationError:
     if port.name == "rejected":
         return DeclarationError(
             f"{port.text()} has no event time: its rows could not be read", where=where, cure="do not key it"
+        )
+    standing = next((node for node in port.node.walk() if isinstance(node, TopNode)), None)
+    if standing is not None:
+        return DeclarationError(
+            f"{port.text()} comes from top {standing.name!r}, whose rows are changes, and of no time",
+            where=where,
+            cure="deliver it as it is; for rows that can be used again, "
+            'rank them in windows: .window("name", Tumbling(...)).top(...)',
         )
     if all(source.topic.time for source in port.node.sources):
         return DeclarationError(

@@ -13,6 +13,8 @@ WithColumnsNode    ``.with_columns(...)``                 ``out``
 UnionNode          ``.union(...)``                        ``out``
 TransformNode      ``.transform(...)``                    ``out``
 WindowAggNode      ``.key_by().window().agg()``           ``out``, ``late``
+WindowTopNode      ``.key_by().window().top()``           ``out``, ``late``
+TopNode            ``.key_by().top(...)``                 ``out``, ``late`` with ``keep=``
 DedupNode          ``.dedup(...)``                        ``out``, ``late``, ``duplicate``
 =================  =====================================  ==========================
 
@@ -112,10 +114,7 @@ class Port:
 
     @property
     def _timeless(self) -> bool:
-        # The panes of a global window are of no time: theirs never ends.
-        return any(
-            isinstance(node, WindowAggNode) and isinstance(node.window, Global) for node in self.node.walk()
-        )
+        return any(node.timeless for node in self.node.walk())
 
     @property
     def has_watermark(self) -> bool:
@@ -153,6 +152,11 @@ class Node:
     def stem(self) -> str:
         """What the default names of the steps after this one begin with."""
         return self.parents[0].stem
+
+    @property
+    def timeless(self) -> bool:
+        """Whether the rows that it gives are of no time."""
+        return False
 
     @property
     def ports(self) -> tuple[PortName, ...]:
@@ -340,6 +344,21 @@ class StatefulNode(Node):
         """Results, and rows that came too late."""
         return ("out", "late")
 
+    @property
+    def retracts(self) -> bool:
+        """Whether rows are taken back: they have the column change."""
+        return False
+
+    @property
+    def slots(self) -> dict[str, str]:
+        """What the state of a key is made of, each by its name and in words."""
+        return {each.name: each.text() for each in self.aggregates}
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What is computed of a row, keys aside."""
+        return tuple(each.input for each in self.aggregates if each.input is not None)
+
     def columns_of(self, port: PortName) -> tuple[str, ...] | None:
         """Return the columns of a port; those of ``late`` are the input's and how late the row was."""
         if port != "late":
@@ -355,8 +374,8 @@ class StatefulNode(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WindowAggNode(StatefulNode):
-    """Aggregates per key and window; without keys over all rows."""
+class WindowNode(StatefulNode):
+    """Something made per key and window; without keys of all rows."""
 
     verb: ClassVar[str] = "window"
 
@@ -368,16 +387,31 @@ class WindowAggNode(StatefulNode):
     """Start and end of a custom window."""
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The keys, window, the aggregates, pane, pane_index, pane_last, and change when retracting."""
-        made = (aggregate.name for aggregate in self.aggregates)
+    def made(self) -> tuple[str, ...] | None:
+        """The columns that are made of the rows; None when only planning can tell."""
+        raise NotImplementedError
+
+    def made_type(self, column: str) -> DataType | None:
+        """Return the type of such a column; None when only planning can tell."""
+        raise NotImplementedError
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The keys, window, what is made, pane, pane_index, pane_last, and change when retracting."""
+        if self.made is None:
+            return None
         change = (CHANGE.name,) if self.retracts else ()
-        return (*self.keys, WINDOW.name, *made, PANE.name, PANE_INDEX.name, PANE_LAST.name, *change)
+        return (*self.keys, WINDOW.name, *self.made, PANE.name, PANE_INDEX.name, PANE_LAST.name, *change)
 
     @property
     def retracts(self) -> bool:
         """Whether panes are taken back before they are given anew."""
         return self.accumulate == "retracting"
+
+    @property
+    def timeless(self) -> bool:
+        """The panes of a global window are of no time: theirs never ends."""
+        return isinstance(self.window, Global)
 
     @property
     def single(self) -> bool:
@@ -394,8 +428,20 @@ class WindowAggNode(StatefulNode):
         if column in self.keys:
             return self.parents[0].column_type(column)
         fixed = next((field.type for field in (*PANE_FIELDS, CHANGE) if field.name == column), None)
-        if fixed is not None:
-            return fixed
+        return self.made_type(column) if fixed is None else fixed
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WindowAggNode(WindowNode):
+    """Aggregates per key and window."""
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The names of the aggregates."""
+        return tuple(aggregate.name for aggregate in self.aggregates)
+
+    def made_type(self, column: str) -> DataType | None:
+        """Return the type of a count; of other aggregates only planning can tell."""
         made = next((each for each in self.aggregates if each.name == column), None)
         counts = {"count", "count_distinct", "approx_count_distinct"}
         return LONG if made is not None and made.function in counts else None

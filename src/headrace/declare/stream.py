@@ -68,7 +68,10 @@ class Stream:
     def late(self) -> "Stream":
         """The rows that came too late for their window, in full, with ``late_by_seconds``."""
         return self._side(
-            "late", "nothing is late there", "take .late from what .agg(...) or .dedup(...) returned"
+            "late",
+            "nothing is late there",
+            "take .late from what .agg(...), .dedup(...), .window(...).top(...) "
+            "or .top(..., keep=...) returned",
         )
 
     @property
@@ -177,6 +180,21 @@ class Stream:
         """
         whole = unkeyed(self.port, caller())
         return whole.window(name, window, trigger=trigger, lateness=lateness, accumulate=accumulate)
+
+    def top(
+        self,
+        name: str,
+        rows: int,
+        *,
+        by: ColumnOrName | Sequence[ColumnOrName],
+        columns: Sequence[ColumnOrName] | None = None,
+        keep: str | timedelta | None = None,
+    ) -> "Stream":
+        """Return how the first of all rows change; see :meth:`Keyed.top` for those of each key.
+
+        >>> bids.top("top-bids", 10, by=F.desc("price"))  # doctest: +SKIP
+        """
+        return unkeyed(self.port, caller()).top(name, rows, by=by, columns=columns, keep=keep)
 
     def dedup(self, name: str, *, by: str | Sequence[str], within: str | timedelta) -> "Stream":
         """Let the first row of each id pass, and no other within so long of it in event time.

@@ -14,7 +14,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from headrace.declare.node import Port, SourceNode, StatefulNode, WindowAggNode
+from headrace.declare.node import Port, SourceNode, StatefulNode, WindowNode
 from headrace.plan import repeatable
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
@@ -93,7 +93,7 @@ def arrive(weaver: Weaver, schemas: Mapping[Port, StructType]) -> None:
 
 def _time(port: Port) -> Column:
     """Return when a row is: a pane just before the end of its window, to be in a window that has it."""
-    pane = isinstance(port.node, WindowAggNode) and port.name == "out"
+    pane = isinstance(port.node, WindowNode) and port.name == "out"
     return F.col("time") - 1 if pane else F.col("time")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.declare.node import WindowAggNode
+from headrace.declare.node import StatefulNode
 from headrace.declare.sink import Kafka
 from headrace.errors import PlanError
 from headrace.plan import repeatable
@@ -21,12 +21,12 @@ def retractions_consumed(layers: Layers) -> None:
     """A step over panes that are taken back must be able to take them back itself."""
     for node in layers.programs:
         for parent in node.parents:
-            upstream = [each for each in parent.node.walk() if isinstance(each, WindowAggNode)]
+            upstream = [each for each in parent.node.walk() if isinstance(each, StatefulNode)]
             before = next((each for each in upstream if each.retracts), None)
             if before is not None:
                 raise PlanError(
-                    f"{node.verb} {node.name!r} comes after window {before.name!r}, whose panes are taken "
-                    "back, and cannot take back what it made of them",
+                    f"{node.verb} {node.name!r} comes after {before.verb} {before.name!r}, whose panes are "
+                    "taken back, and cannot take back what it made of them",
                     where=node.where,
                     cure=f"give {before.name!r} another accumulate=, or window its input itself",
                 )

@@ -7,21 +7,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from headrace.declare.duration import spell
-from headrace.declare.expr import Expression, Given, Method
+from headrace.declare.expr import Call, Expression, Given, Method
 from headrace.declare.node import (
     DedupNode,
     Node,
     Port,
+    Projection,
     SelectNode,
     SourceNode,
     StatefulNode,
     TransformNode,
     UnionNode,
     WhereNode,
-    WindowAggNode,
+    WindowNode,
     WithColumnsNode,
 )
 from headrace.declare.sink import Kafka
+from headrace.declare.top import TopNode, WindowTopNode
 from headrace.declare.trigger import AtWatermark
 from headrace.declare.window import Sliding
 from headrace.plan.layers import Layers
@@ -91,7 +93,7 @@ def losses(layers: Layers) -> list[dict[str, str]]:
             "how": "rows later than their window are counted and dropped; deliver it to keep them",
         }
         for node in layers.programs
-        if Port(node, "late") not in used
+        if "late" in node.ports and Port(node, "late") not in used
     ]
     for source in layers.sources:
         if Port(source, "rejected") not in used and source.topic.on_error == "reject":
@@ -169,8 +171,10 @@ def _runs(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> tupl
 def _runs_in_kernel(layers: Layers, node: StatefulNode, slow: str | None) -> tuple[str, str]:
     upstream = ", ".join(source.name for source in node.sources)
     how = "state by key group"
-    if isinstance(node, WindowAggNode) and not isinstance(node.window, Sliding):
+    if isinstance(node, TopNode) or (isinstance(node, WindowNode) and not isinstance(node.window, Sliding)):
         how = f"combined before the shuffle, {how}"
+    if isinstance(node, TopNode):
+        how = f"{how}, {_kept(node)}"
     why = (
         f"layer {layers.layer(node) + 1}: Spark's own operators drop late rows unseen; "
         f"time is the watermark of {upstream}; {how}"
@@ -198,9 +202,7 @@ def _expressions(node: Node) -> tuple[Expression, ...]:
         return (node.condition,)
     if isinstance(node, SelectNode | WithColumnsNode):
         return tuple(each.expression for each in node.projections)
-    if isinstance(node, WindowAggNode):
-        return tuple(each.input for each in node.aggregates if each.input is not None)
-    return ()
+    return node.expressions if isinstance(node, StatefulNode) else ()
 
 
 def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
@@ -213,16 +215,48 @@ def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
         return "with " + ", ".join(_named(each.name, _bare(each.expression)) for each in node.projections)
     if isinstance(node, TransformNode):
         return f"transform by {getattr(node.function, '__name__', 'a function')}"
-    if isinstance(node, WindowAggNode):
-        made = ", ".join(_named(each.name, each.text()) for each in node.aggregates)
+    if isinstance(node, WindowNode):
         by = f" by {', '.join(node.keys)}" if node.keys else " of all rows"
-        return f"window {node.window.text()}{by}: {made}{_panes(node)}"
+        return f"window {node.window.text()}{by}: {_made(node)}{_panes(node)}"
+    if isinstance(node, TopNode):
+        of = f" of each {', '.join(node.keys)}" if node.keys else " of all rows"
+        return f"{node.ranking.text()}{of}{_columns(node)}; changes after every epoch"
     if isinstance(node, DedupNode):
         return f"the first row by {', '.join(node.keys)} within {spell(node.within)}"
     return node.verb
 
 
-def _panes(node: WindowAggNode) -> str:
+def _made(node: WindowNode) -> str:
+    if isinstance(node, WindowTopNode):
+        return f"{node.ranking.text()}{_columns(node)}"
+    return ", ".join(_named(each.name, each.text()) for each in node.aggregates)
+
+
+def _columns(node: WindowTopNode | TopNode) -> str:
+    """Say which columns of the rows are kept, and go through the shuffle."""
+    shown = node.ranking.shown
+    if shown is None:
+        return " with all columns"
+    return f" with {', '.join(_column(each) for each in shown)}" if shown else ""
+
+
+def _column(shown: Projection) -> str:
+    made = shown.expression
+    plain = isinstance(made, Call) and made.function == "col" and made.paths() == {(shown.name,)}
+    return shown.name if plain else _named(shown.name, _bare(made))
+
+
+def _kept(node: TopNode) -> str:
+    """Say how large the state may get."""
+    rows = f"{_count(node.ranking.rows, 'row')} a key"
+    if not node.keys:
+        return _count(node.ranking.rows, "row")
+    if node.keep is None:
+        return f"{rows}, which grows with the number of keys (keep= bounds it)"
+    return f"{rows} until it has had no row for {spell(node.keep)}"
+
+
+def _panes(node: WindowNode) -> str:
     """Say when panes are given where that is not simply once, at the watermark."""
     told = []
     if node.trigger != AtWatermark():
@@ -240,7 +274,7 @@ def _panes(node: WindowAggNode) -> str:
 def _lateness(node: Node) -> timedelta:
     """Add up how late a row may be in the steps on the longest way to a step, itself included."""
     before = max((_lateness(parent.node) for parent in node.parents), default=timedelta(0))
-    return before + node.lateness if isinstance(node, WindowAggNode) else before
+    return before + node.lateness if isinstance(node, WindowNode) else before
 
 
 def _bare(expression: Expression) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from headrace.errors import HeadraceError, PlanError, SetupError
 
@@ -90,6 +90,18 @@ class Kernel:
             raise refusal(refused, where) from refused
         failing = tuple(bool(projection.mayFail(each)) for each in range(len(columns)))
         return _analysed(projection, failing)
+
+    def sorted(self, column: Column, where: str) -> tuple[Column, str]:
+        """Take ``F.desc("amount")`` apart: the column, and its direction as the kernel reads it."""
+        try:
+            taken = self.jvm.headrace.expression.Sorted.of(_java(column))
+        except Exception as refused:
+            raise refusal(refused, where) from refused
+        return Column(taken.column()), str(taken.direction())
+
+    def sorts(self, kind: DataType) -> bool:
+        """Tell whether values of a type can be put into an order."""
+        return bool(self.jvm.headrace.expression.Sorted.sorts(kind.json()))
 
     def transform(self, schema: StructType, function: Any, where: str) -> tuple[Analysed, Any]:
         """Take apart what a user's function makes of an empty frame; second is its condition or None."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DoubleType,
     IntegerType,
@@ -25,8 +26,9 @@ from headrace.declare.node import (
     WINDOW,
     Port,
     StatefulNode,
-    WindowAggNode,
+    WindowNode,
 )
+from headrace.declare.top import RANK, TopNode, WindowTopNode
 from headrace.errors import PlanError
 from headrace.plan.aggregates import Asked
 
@@ -60,7 +62,7 @@ def types_of(
             cure="rename it before the step",
         )
     late = StructType([*row, StructField(LATE_BY.name, DoubleType())])
-    if not isinstance(node, WindowAggNode):
+    if not asked:
         return ProgramTypes(key, inputs, row, (), row, late)
     described = []
     position = 0
@@ -75,16 +77,30 @@ def types_of(
             }
         )
         position += each.input is not None
-    window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
-    output = StructType(
-        [
-            *(field for field in key if field.name in node.keys),
-            StructField(WINDOW.name, window),
-            *(each.result for each in asked),
-            StructField(PANE.name, StringType()),
-            StructField(PANE_INDEX.name, IntegerType()),
-            StructField(PANE_LAST.name, BooleanType()),
-            *([StructField(CHANGE.name, IntegerType())] if node.retracts else []),
-        ]
-    )
+    keys = [field for field in key if field.name in node.keys]
+    output = StructType([*keys, *_output(node, _made(node, asked))])
     return ProgramTypes(key, inputs, row, tuple(described), output, late)
+
+
+def _made(node: StatefulNode, asked: list[Asked]) -> list[StructField]:
+    """Return the columns that are made of rows: aggregates, or the rank and the columns of the ranked row."""
+    if not isinstance(node, WindowTopNode | TopNode):
+        return [each.result for each in asked]
+    [rows] = asked
+    assert isinstance(rows.result.dataType, ArrayType)  # noqa: S101 - as the ranking was asked for
+    shown = rows.result.dataType.elementType
+    assert isinstance(shown, StructType)  # noqa: S101
+    return [StructField(RANK.name, IntegerType()), *shown]
+
+
+def _output(node: StatefulNode, made: list[StructField]) -> list[StructField]:
+    change = [StructField(CHANGE.name, IntegerType())] if node.retracts else []
+    if not isinstance(node, WindowNode):
+        return [*made, *change]
+    window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
+    about = [
+        StructField(PANE.name, StringType()),
+        StructField(PANE_INDEX.name, IntegerType()),
+        StructField(PANE_LAST.name, BooleanType()),
+    ]
+    return [StructField(WINDOW.name, window), *made, *about, *change]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from headrace.declare.expr import Call, Expression, Value
-from headrace.declare.node import Node, SelectNode, WhereNode, WindowAggNode, WithColumnsNode
+from headrace.declare.node import Node, SelectNode, StatefulNode, WhereNode, WithColumnsNode
 from headrace.errors import PlanError
 from headrace.plan.layers import Layers
 
@@ -77,8 +77,8 @@ def _expressions(node: Node) -> Iterator[Expression]:
         yield node.condition
     elif isinstance(node, SelectNode | WithColumnsNode):
         yield from (projection.expression for projection in node.projections)
-    elif isinstance(node, WindowAggNode):
-        yield from (aggregate.input for aggregate in node.aggregates if aggregate.input is not None)
+    elif isinstance(node, StatefulNode):
+        yield from node.expressions
 
 
 def _named(expression: Expression) -> str | None:

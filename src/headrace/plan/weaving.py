@@ -24,13 +24,15 @@ from pyspark.sql.types import (
 
 from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
-from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowAggNode
+from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
+from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers, is_rejected
 from headrace.plan.programs import ProgramTypes, types_of
 from headrace.plan.rows import Frame, Rejection, Rows
+from headrace.plan.top import first_rows
 
 REJECTED = StructType(
     [
@@ -152,7 +154,11 @@ class Weaver:
             frame = self.frames[thread]
             if thread is not None:
                 _check_time(frame, thread, node)
-            asked = ask(self.kernel, node, rows.schema) if isinstance(node, WindowAggNode) else []
+            asked = (
+                [first_rows(self.kernel, node, rows.schema)]
+                if isinstance(node, WindowTopNode | TopNode)
+                else ask(self.kernel, node, rows.schema)
+            )
             inputs = [
                 (f"input{place}", each.input) for place, each in enumerate(asked) if each.input is not None
             ]
@@ -180,7 +186,7 @@ class Weaver:
                 if keys
                 else []
             )
-            if isinstance(node, WindowAggNode) and node.stated is not None:
+            if isinstance(node, WindowNode) and node.stated is not None:
                 bounds = self._bounds(frame, rows, node)
                 made = F.struct(computed_inputs.alias("inputs"), *bounds)
                 value, computed, rejection = frame.guarded(rows, made, may_fail=True, step=node.name)
@@ -206,7 +212,7 @@ class Weaver:
             self.exits.append(_Exit(thread, F.when(computed, row), node))
         self.schemas |= self.programs[node].schemas(node)
 
-    def _bounds(self, frame: Frame, rows: Rows, node: WindowAggNode) -> list[Column]:
+    def _bounds(self, frame: Frame, rows: Rows, node: WindowNode) -> list[Column]:
         """Return the bounds of a custom window; a row without good ones fails."""
         stated = list(zip((START, END), node.stated or (), strict=True))
         analysed = frame.analyse_step(rows, stated, node)

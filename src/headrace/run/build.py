@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
-from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode
+from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
+from headrace.declare.top import TopNode
 from headrace.declare.trigger import moments, trigger_spec
 from headrace.declare.watermark import Adaptive, Perfect, ProcessingTime, Punctuated
 from headrace.plan import back, between, front
@@ -49,7 +50,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
     steps = []
     for node in layers.programs:
         types = made.programs[node]
-        texts = {each.name: each.text() for each in node.aggregates}
+        texts = node.slots
         steps.append(
             manifests.Wanted(
                 name=node.name,
@@ -86,7 +87,7 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
             kind=node.verb,
             window=state_of(node),
             key=dict.fromkeys(_keys(node)),
-            aggregates={each.name: {"text": each.text()} for each in node.aggregates},
+            aggregates={name: {"text": text} for name, text in node.slots.items()},
             sources=tuple(source.name for source in node.sources),
             upstream=fingerprint(node),
         )
@@ -146,28 +147,32 @@ def build(
 
 
 def _keys(node: StatefulNode) -> tuple[str, ...]:
-    stated = isinstance(node, WindowAggNode) and node.stated is not None
+    stated = isinstance(node, WindowNode) and node.stated is not None
     return (*node.keys, START, END) if stated else node.keys
 
 
 def state_of(node: StatefulNode) -> dict[str, Any]:
     """Return what a step's state is made by, as the manifest compares it: a change of it is another state."""
-    if isinstance(node, WindowAggNode):
+    if isinstance(node, WindowNode):
         panes = "one" if node.single else node.accumulate
         return {**node.window.spec(), "panes": panes, "moments": len(moments(node.trigger))}
+    if isinstance(node, TopNode):
+        return {"kind": "top"}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"kind": "dedup"}
 
 
 def _behaviour(node: StatefulNode) -> dict[str, Any]:
     """Return what a step does with its state; all of it may change from run to run."""
-    if isinstance(node, WindowAggNode):
+    if isinstance(node, WindowNode):
         return {
             "window": node.window.spec(),
             "trigger": trigger_spec(node.trigger),
             "lateness": microseconds(node.lateness),
             "accumulate": node.accumulate,
         }
+    if isinstance(node, TopNode):
+        return {} if node.keep is None else {"within": microseconds(node.keep)}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"within": microseconds(node.within)}
 
@@ -211,7 +216,7 @@ def _policy(source: SourceNode) -> dict[str, Any]:
 
 
 def _moments(node: StatefulNode) -> tuple[timedelta, ...]:
-    return moments(node.trigger) if isinstance(node, WindowAggNode) else ()
+    return moments(node.trigger) if isinstance(node, WindowNode) else ()
 
 
 def _layer(
@@ -240,7 +245,7 @@ def _layer(
                 "row": types.row.jsonValue(),
                 "aggregates": [dict(each) for each in _slots(types, step)],
                 "port": ports[Port(node)],
-                "latePort": ports[Port(node, "late")],
+                "latePort": ports.get(Port(node, "late")),
                 "duplicatePort": ports.get(Port(node, "duplicate")),
                 "rejectedPort": ports[Port(node.sources[0], "rejected")],
                 "output": made.schemas[Port(node)].jsonValue(),

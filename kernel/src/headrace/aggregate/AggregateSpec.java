@@ -1,7 +1,9 @@
 package headrace.aggregate;
 
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
@@ -17,6 +19,9 @@ import org.apache.spark.sql.types.StructType;
 /** An aggregate as it is declared: its name, function, input column (-1 for all rows) and the type of its result. */
 public record AggregateSpec(String name, String function, int input, DataType inputType, DataType result, Map<String, String> options) {
   public static final double DEFAULT_RSD = 0.05;
+
+  /** The function that gives rows in place of a value. */
+  public static final String TOP = "top";
 
   /** The option that says that rows will be taken back; an aggregate that cannot do that is refused. */
   public static final String RETRACT = "retract";
@@ -60,6 +65,7 @@ public record AggregateSpec(String name, String function, int input, DataType in
       case "count_distinct" -> new ExactDistinct(name, input, inputType, columns(), limit());
       case "collect_list" -> new CollectedList(name, input, inputType, limit());
       case "collect_set" -> new CollectedSet(name, input, inputType, limit());
+      case TOP -> top();
       default -> sketch(called);
     };
   }
@@ -94,6 +100,21 @@ public record AggregateSpec(String name, String function, int input, DataType in
           + inputType.catalogString());
     }
     return new ExtremeBy(name, greatest, input, both);
+  }
+
+  private Aggregate top() {
+    int rows = Integer.parseInt(options.getOrDefault("rows", "0"));
+    String order = options.getOrDefault("order", "");
+    if (rows < 1 || order.isEmpty() || !(inputType instanceof StructType columns)) {
+      throw new IllegalArgumentException("the aggregate '" + name + "' needs a struct, how many rows, and an order: "
+          + inputType.catalogString() + ", " + options);
+    }
+    return new TopRows(name, input, columns, rows, Arrays.stream(order.split(",")).map(TopRows.Order::of).toList());
+  }
+
+  /** The columns of the rows that it gives, where it does give rows. */
+  public StructType shown() {
+    return function.equals(TOP) && result instanceof ArrayType rows ? (StructType) rows.elementType() : null;
   }
 
   private Aggregate moments(String called) {

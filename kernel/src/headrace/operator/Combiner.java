@@ -88,6 +88,9 @@ final class Combiner {
       slice = session.slice(time);
       return judged >= program.closed(session.end(time));
     }
+    if (program.window() == null) {
+      return program.forgets(time, judged);
+    }
     Windows windows = (Windows) program.window();
     long now = windows instanceof StatedWindows ? key.getLong(key.numFields() - 1) : windows.slice(time);
     if (!known || now != slice) {

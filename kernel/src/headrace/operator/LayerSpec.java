@@ -98,7 +98,7 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     StructType late = latePort == null ? row.add("late_by_seconds", DataTypes.DoubleType) : struct(node, "late");
     return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), WindowSpec.window(node.path("window")),
         WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
-        node.path("within").asLong(), node.path("chained").asBoolean(), struct(node, "key"), inputs, row, aggregates,
+        node.path("within").asLong(Program.FOREVER), node.path("chained").asBoolean(), struct(node, "key"), inputs, row, aggregates,
         wanted(node, "port").intValue(), latePort, integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"), late);
   }
 

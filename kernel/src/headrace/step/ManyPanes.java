@@ -164,12 +164,8 @@ public final class ManyPanes extends WindowStep implements Pages.Body {
     long start = windows instanceof headrace.window.StatedWindows ? end : windows.start(window);
     long index = state.index;
     Pane pane = state.give(moment.complete());
-    byte[] row = panes.pane(scratch, start, end, pane, index, moment.closing());
-    if (retracts && last.length > 0) {
-      given.add(panes.output(panes.takenBack(last), end, epoch));
-    }
-    given.add(panes.output(row, end, epoch));
-    panes.unfit(scratch, start, end, epoch, given);
+    PaneWriter.About about = new PaneWriter.About(start, end, end, pane, index, moment.closing());
+    byte[] row = panes.give(scratch, about, retracts ? List.of(last) : List.of(), epoch, given);
     state.write(out);
     if (discards) {
       layout.clear(scratch);

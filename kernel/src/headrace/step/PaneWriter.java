@@ -7,6 +7,7 @@ import headrace.trigger.Accumulation;
 import headrace.window.GlobalWindow;
 import headrace.window.StatedWindows;
 import java.util.Collection;
+import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -15,23 +16,31 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Accumulators as rows of the result port; and what could not be given, as rows of the rejected port.
+ * Accumulators as rows of the result port, a pane a row; and what could not be given, as rows of the rejected port.
  *
  * <p>A pane has no position in a source. It is given one that is its own and the same on every replay: the program (negative, which no
  * source is), the group, and a number of the epoch.
  */
-final class PaneWriter {
-  private static final int AFTER_AGGREGATES = 3;
+class PaneWriter {
+  /** pane, pane_index and pane_last. */
+  static final int ABOUT = 3;
 
-  private final Program program;
-  private final Layout layout;
+  /** What a pane says beside its values; {@code time} is its place in time. */
+  record About(long start, long end, long time, Pane pane, long index, boolean last) {}
+
+  final Program program;
+  final Layout layout;
+  final boolean changes;
   private final UnsafeRow key;
   private final DataType[] keyTypes;
   private final int shownKeys;
   private final int aggregates;
-  private final boolean changes;
   private UnsafeProjection projection;
   private UnsafeProjection rejected;
+
+  static PaneWriter of(Program program, Layout layout) {
+    return program.shown() == null ? new PaneWriter(program, layout) : new RankedPaneWriter(program, layout);
+  }
 
   PaneWriter(Program program, Layout layout) {
     this.program = program;
@@ -48,25 +57,47 @@ final class PaneWriter {
   }
 
   /** The key of the panes to come; to be pointed at its bytes. */
-  UnsafeRow key() {
+  final UnsafeRow key() {
     return key;
   }
 
-  /** The row of one pane of the key. */
-  byte[] pane(Slots slots, long start, long end, Pane pane, long index, boolean last) {
-    Object[] values = new Object[shownKeys + 1 + aggregates + AFTER_AGGREGATES + (changes ? 1 : 0)];
+  /**
+   * Gives a pane of the key. Where panes are taken back, what was shown before goes first.
+   *
+   * @param before what earlier calls returned for it; empty where nothing is to be taken back
+   * @return what is shown of the key and window from now on, to be remembered where panes are taken back
+   */
+  byte[] give(Slots slots, About about, List<byte[]> before, Context context, Collection<Output> out) {
+    for (byte[] shown : before) {
+      if (shown.length > 0) {
+        out.add(output(takenBack(shown), about.time, context));
+      }
+    }
+    Object[] made = new Object[aggregates];
+    for (int i = 0; i < aggregates; i++) {
+      Object result = layout.aggregate(i).result(slots);
+      made[i] = result instanceof Unfit ? null : result;
+    }
+    byte[] row = row(about, made);
+    out.add(output(row, about.time, context));
+    unfit(slots, about.start, about.end, context, out);
+    return row;
+  }
+
+  /** A row of the key: what was made stands between the window and what the pane says of itself. */
+  final byte[] row(About about, Object[] made) {
+    Object[] values = new Object[shownKeys + 1 + made.length + ABOUT + (changes ? 1 : 0)];
     int at = 0;
     for (; at < shownKeys; at++) {
       values[at] = key.isNullAt(at) ? null : key.get(at, keyTypes[at]);
     }
-    values[at++] = window(start, end);
-    for (int i = 0; i < aggregates; i++) {
-      Object result = layout.aggregate(i).result(slots);
-      values[at++] = result instanceof Unfit ? null : result;
+    values[at++] = window(about.start, about.end);
+    for (Object each : made) {
+      values[at++] = each;
     }
-    values[at++] = pane.text();
-    values[at++] = (int) Math.min(index, Integer.MAX_VALUE);
-    values[at++] = last;
+    values[at++] = about.pane.text();
+    values[at++] = (int) Math.min(about.index, Integer.MAX_VALUE);
+    values[at++] = about.last;
     if (changes) {
       values[at] = 1;
     }
@@ -84,13 +115,13 @@ final class PaneWriter {
     return new GenericInternalRow(new Object[] {from, end});
   }
 
-  /** The row of a pane, its place in time and the epoch given. */
-  Output output(byte[] payload, long time, Context context) {
+  /** A row of the result, its place in time and the epoch given. */
+  final Output output(byte[] payload, long time, Context context) {
     return new Output(program.port(), time, -program.id(), context.group(), context.number(), payload);
   }
 
-  /** A pane once more, with the sign that takes it back. */
-  byte[] takenBack(byte[] payload) {
+  /** A row once more, with the sign that takes it back. */
+  final byte[] takenBack(byte[] payload) {
     byte[] again = payload.clone();
     UnsafeRow row = new UnsafeRow(program.output().size());
     row.pointTo(again, again.length);
@@ -100,7 +131,7 @@ final class PaneWriter {
   }
 
   /** Says aloud what could not be given in the key's pane. */
-  void unfit(Slots slots, long start, long end, Context context, Collection<Output> out) {
+  private void unfit(Slots slots, long start, long end, Context context, Collection<Output> out) {
     for (int i = 0; i < aggregates; i++) {
       if (program.rejectedPort() != null && layout.aggregate(i).result(slots) instanceof Unfit unfit) {
         out.add(unfit(i, unfit, start, end, context));

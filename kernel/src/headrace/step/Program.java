@@ -17,13 +17,16 @@ import org.apache.spark.sql.types.StructType;
  * A program of a layer as the plan wrote it down: what its events look like, what it computes, and the ports that it speaks through.
  *
  * @param window null for a step that has no windows
- * @param within how long a step that has no windows remembers, in microseconds
+ * @param within how long a step that has no windows remembers, in microseconds, or {@link #FOREVER}
  * @param chained whether its rows come from another stateful step: they are judged by the watermark of the epoch before, since those of
  *     this one left that step before time went on
  */
 public record Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation,
     long within, boolean chained, StructType key, StructType inputs, StructType row, List<AggregateSpec> aggregates, int port,
     Integer latePort, Integer duplicatePort, Integer rejectedPort, StructType output, StructType late) {
+
+  /** Nothing is forgotten. */
+  public static final long FOREVER = Long.MAX_VALUE;
 
   /** The fields of an exit to a program: {@code struct<time, key, inputs, row>}. */
   public static final int EXIT_TIME = 0;
@@ -42,19 +45,42 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
     if (groups.length == 0) {
       throw new IllegalArgumentException("program '" + name + "' has no key groups");
     }
+    int made = made(aggregates);
     if (window != null) {
       boolean stated = window instanceof StatedWindows;
       boolean changes = accumulation == Accumulation.RETRACTING;
-      int fields = key.size() - (stated ? StatedWindows.KEY_FIELDS : 0) + 1 + aggregates.size() + 3 + (changes ? 1 : 0);
+      int fields = key.size() - (stated ? StatedWindows.KEY_FIELDS : 0) + 1 + made + 3 + (changes ? 1 : 0);
       if (output.size() != fields) {
-        throw new IllegalArgumentException("the panes of program '" + name + "' have " + fields
-            + " fields (key, window, aggregates, pane, pane_index, pane_last, change when retracting), its output declares " + output.size());
+        throw new IllegalArgumentException("the panes of program '" + name + "' have " + fields + " fields (key, window, "
+            + "aggregates or rank and columns, pane, pane_index, pane_last, change when retracting), its output declares " + output.size());
       }
+    } else if (made > 0 && output.size() != key.size() + made + 1) {
+      throw new IllegalArgumentException("the changes of program '" + name + "' have " + (key.size() + made + 1)
+          + " fields (key, rank, columns, change), its output declares " + output.size());
     }
     if (latePort != null && late.size() != row.size() + 1) {
       throw new IllegalArgumentException("late rows of program '" + name + "' have " + (row.size() + 1)
           + " fields (the row, late_by_seconds), its late output declares " + late.size());
     }
+  }
+
+  private static int made(List<AggregateSpec> aggregates) {
+    StructType shown = shown(aggregates);
+    return shown == null ? aggregates.size() : 1 + shown.size();
+  }
+
+  private static StructType shown(List<AggregateSpec> aggregates) {
+    return aggregates.isEmpty() ? null : aggregates.get(0).shown();
+  }
+
+  /** The columns of the rows that are given by rank; null where aggregates are given. */
+  public StructType shown() {
+    return shown(aggregates);
+  }
+
+  /** Whether its result is a ranking that stands and changes, without windows. */
+  public boolean stands() {
+    return window == null && shown() != null;
   }
 
   /** The place of a key's group among {@link #groups}: a function of the key alone, so that state can be spread anew. */
@@ -64,12 +90,22 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
 
   /** Whether events are combined before the shuffle: not where a step wants each by itself. */
   public boolean combines() {
-    return window instanceof Windows || window instanceof SessionWindow;
+    return window instanceof Windows || window instanceof SessionWindow || stands();
   }
 
-  /** The accumulators of the step; those of sessions also say when their events were. */
+  /** The accumulators of the step; those of sessions and standing rankings also say when their events were. */
   public Layout layout() {
-    return window instanceof SessionWindow ? Layout.spanning(aggregates, new Span()) : Layout.of(aggregates);
+    return window instanceof SessionWindow || stands() ? Layout.spanning(aggregates, new Span()) : Layout.of(aggregates);
+  }
+
+  /** Whether what happened last at this time is forgotten, in a step that has no windows. */
+  public boolean forgets(long time, long watermark) {
+    return within != FOREVER && watermark >= remembered(time);
+  }
+
+  /** The watermark at which what happened last at this time is forgotten, in a step that has no windows. */
+  public long remembered(long time) {
+    return time > Long.MAX_VALUE - within ? Long.MAX_VALUE : time + within;
   }
 
   /** When a window of this end can change no more. */

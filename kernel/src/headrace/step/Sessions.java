@@ -62,7 +62,7 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
     trigger = program.trigger();
     discards = program.accumulation() == Accumulation.DISCARDING;
     retracts = program.accumulation() == Accumulation.RETRACTING;
-    panes = new PaneWriter(program, layout);
+    panes = PaneWriter.of(program, layout);
   }
 
   @Override
@@ -189,14 +189,10 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
   }
 
   private void give(Session session, Trigger.Moment moment, List<Output> given) {
-    for (byte[] before : session.shown) {
-      given.add(panes.output(panes.takenBack(before), session.end, context));
-    }
     long index = session.state.index;
     Pane pane = session.state.give(moment.complete());
-    byte[] row = panes.pane(session.slots, session.start, session.end, pane, index, moment.closing());
-    given.add(panes.output(row, session.end, context));
-    panes.unfit(session.slots, session.start, session.end, context, given);
+    PaneWriter.About about = new PaneWriter.About(session.start, session.end, session.end, pane, index, moment.closing());
+    byte[] row = panes.give(session.slots, about, session.shown, context, given);
     session.shown.clear();
     if (retracts) {
       session.shown.add(row);

@@ -7,6 +7,7 @@ import headrace.state.ByteWriter;
 import headrace.state.Header;
 import java.util.ArrayDeque;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
@@ -160,8 +161,7 @@ public final class SinglePane extends WindowStep implements Pages.Body {
       if (ready.isEmpty()) {
         Slots slots = next(panes);
         if (slots != null) {
-          ready.add(panes.output(panes.pane(slots, start, end, Pane.ON_TIME, 0, true), end, epoch));
-          panes.unfit(slots, start, end, epoch, ready);
+          panes.give(slots, new PaneWriter.About(start, end, end, Pane.ON_TIME, 0, true), List.of(), epoch, ready);
         }
       }
       return !ready.isEmpty();

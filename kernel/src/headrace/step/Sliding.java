@@ -51,7 +51,7 @@ public final class Sliding extends KeyedStep<Sliding.Event> {
     layout = program.layout();
     trigger = program.trigger();
     retracts = program.accumulation() == Accumulation.RETRACTING;
-    panes = new PaneWriter(program, layout);
+    panes = PaneWriter.of(program, layout);
     inputs = new UnsafeRow(program.inputs().size());
   }
 
@@ -154,14 +154,10 @@ public final class Sliding extends KeyedStep<Sliding.Event> {
     long time = event.time();
     long end = window.end(time);
     long start = time < Long.MIN_VALUE + window.size() ? Long.MIN_VALUE : time - window.size();
-    if (retracts && event.shown.length > 0) {
-      given.add(panes.output(panes.takenBack(event.shown), end, context));
-    }
     long index = event.state.index;
     Pane pane = event.state.give(moment.complete());
-    byte[] row = panes.pane(slots, start, time, pane, index, moment.closing());
-    given.add(panes.output(row, end, context));
-    panes.unfit(slots, start, time, context, given);
+    PaneWriter.About about = new PaneWriter.About(start, time, end, pane, index, moment.closing());
+    byte[] row = panes.give(slots, about, retracts ? List.of(event.shown) : List.of(), context, given);
     event.shown = retracts ? row : event.shown;
   }
 

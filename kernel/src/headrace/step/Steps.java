@@ -9,7 +9,7 @@ public final class Steps {
 
   public static Step of(Program program) {
     if (program.window() == null) {
-      return new Dedup(program);
+      return program.stands() ? new Ranking(program) : new Dedup(program);
     }
     if (program.window() instanceof SessionWindow) {
       return new Sessions(program);

@@ -37,7 +37,7 @@ abstract class WindowStep implements Step {
     windows = (Windows) program.window();
     layout = program.layout();
     slots = layout.slots();
-    panes = new PaneWriter(program, layout);
+    panes = PaneWriter.of(program, layout);
     lateRows = program.latePort() == null ? null : new LateWriter(program);
   }
 

@@ -81,7 +81,9 @@ final class Transcript {
     }
     Object value = number(told.get(VALUE));
     GenericInternalRow row = struct(name, time, value, begins, ends);
-    byte[] bytes = exits.apply(struct(time, struct(key.toArray()), struct(value), row)).copy().getBytes();
+    // What is ranked shows the value and the time; its last column is only there to be ordered by.
+    Object input = program.shown() == null ? value : struct(value, time, value == null ? null : (Object) Math.abs((Long) value));
+    byte[] bytes = exits.apply(struct(time, struct(key.toArray()), struct(input), row)).copy().getBytes();
     return new Exit(time, told.get(OFFSET).longValue(), bytes);
   }
 
@@ -94,12 +96,18 @@ final class Transcript {
   }
 
   private boolean isLate(Exit exit, long judged) {
+    if (program.window() == null) {
+      return program.forgets(exit.time, judged);
+    }
     long end = program.window() instanceof SessionWindow session ? session.end(exit.time)
         : ((Windows) program.window()).end(((Windows) program.window()).last(slice(exit)));
     return judged >= program.closed(end);
   }
 
   private long slice(Exit exit) {
+    if (program.window() == null) {
+      return 0;
+    }
     return program.window() instanceof SessionWindow session ? session.slice(exit.time)
         : WindowStep.slice((Windows) program.window(), key(exit), exit.time);
   }

@@ -91,7 +91,7 @@ class TranscriptsTest {
   private static Map<String, List<String>> came(Program program, List<Output> outputs, Ledger ledger) {
     Map<String, List<String>> lines = new TreeMap<>();
     lines.put(GIVEN, lines(outputs, program.port(), program.output()));
-    lines.put(LATE, lines(outputs, program.latePort(), program.late()));
+    lines.put(LATE, program.latePort() == null ? List.of() : lines(outputs, program.latePort(), program.late()));
     lines.put(DUPLICATES, program.duplicatePort() == null ? List.of() : lines(outputs, program.duplicatePort(), program.row()));
     lines.put(LEDGER, List.of(ledger(ledger.used, ledger.late, ledger.duplicate)));
     int known = lines.get(GIVEN).size() + lines.get(LATE).size() + lines.get(DUPLICATES).size();
@@ -142,7 +142,7 @@ class TranscriptsTest {
   private static List<String> takenBackTooLate(Program program, List<Output> outputs) {
     List<String> wrong = new ArrayList<>();
     int change = program.output().getFieldIndex("change").isDefined() ? program.output().size() - 1 : -1;
-    int about = program.output().getFieldIndex("window").isDefined() ? program.output().fieldIndex("window") + 2 : 0;
+    int about = program.output().getFieldIndex("window").isDefined() ? program.output().fieldIndex("window") + 2 : program.key().size();
     Set<List<Object>> given = new HashSet<>();
     for (Output output : outputs) {
       if (change < 0 || output.port() != program.port()) {
