@@ -12,6 +12,7 @@ from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
 from headrace.declare.topic import Topic
 from headrace.declare.trigger import AfterAll, AfterAny, AfterCount, AtWatermark, Every, Final
+from headrace.declare.view import View
 from headrace.declare.watermark import (
     Adaptive,
     Bounded,
@@ -69,6 +70,7 @@ __all__ = [
     "Stream",
     "Topic",
     "Tumbling",
+    "View",
     "Watermark",
     "Windowed",
     "__version__",

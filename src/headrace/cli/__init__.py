@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "Run a pipeline until Ctrl-C, until it has caught up, or until drained.",
     "plan": "Show what a pipeline becomes: steps, shuffles, state, guarantees, what may be lost.",
     "lateness": "Measure how late the rows of a topic come; recommend a watermark.",
+    "query": "Read a view: its rows as they are now, and as they change.",
     "reset": "Start a new history of a pipeline.",
     "demo": "Run an example from its data to a checked result.",
     "up": "Start the local servers.",

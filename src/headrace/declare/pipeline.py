@@ -10,6 +10,7 @@ from headrace.declare.naming import matches
 from headrace.declare.node import Node, SourceNode
 from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
+from headrace.declare.view import View
 from headrace.errors import DeclarationError, caller
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -120,8 +121,17 @@ def _check_topics(pipeline: Pipeline, where: str) -> None:
     read = {source.topic.name: source for source in pipeline.sources}
     written: dict[tuple[object, str], str] = {}
     guarantees: dict[str, tuple[str, str]] = {}
+    views: dict[str, str] = {}
     for label, delivery in pipeline.deliveries.items():
         sink = delivery.sink
+        if isinstance(sink, View):
+            other = views.setdefault(sink.name.lower(), label)
+            if other != label:
+                raise DeclarationError(
+                    f'{other} and {label} are one view, "{sink.name}"',
+                    where=delivery.where or where,
+                    cure="give one of them another name",
+                )
         if not isinstance(sink, Kafka):
             continue
         if sink.topic in read:

@@ -30,6 +30,9 @@ class Sink:
         """Return the expressions of the key, which must not fail for want of a column."""
         return ()
 
+    def check(self, port: Port, where: str) -> None:
+        """Refuse rows that this sink cannot take."""
+
 
 @dataclass(frozen=True, init=False)
 class Kafka(Sink):

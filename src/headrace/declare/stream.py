@@ -224,6 +224,7 @@ class Stream:
             )
         for key in sink.key_expressions():
             check_columns(key, self.port, where)
+        sink.check(self.port, where)
         return Delivery(self.port, sink, where)
 
     def _check_step_name(self, name: str | None, where: str) -> None:

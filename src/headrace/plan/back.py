@@ -11,6 +11,7 @@ from pyspark.sql.types import BinaryType, StructType
 
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode
 from headrace.declare.sink import Delivery
+from headrace.declare.view import View
 from headrace.plan import between, repeatable
 from headrace.plan.between import JSON, LEDGER, as_json
 from headrace.plan.kernel import Kernel
@@ -125,7 +126,7 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     if analysed.chance is not None and delivery.sink.guarantee == "exactly-once":
         raise repeatable.refused(analysed.chance, label, delivery.where)
     columns = analysed.over(F.col(rows.struct))
-    if len(columns) == 1:
+    if len(columns) == 1 and not isinstance(delivery.sink, View):
         kind = analysed.schema[0].dataType
         key = columns[0] if isinstance(kind, BinaryType) else columns[0].cast("string")
     else:

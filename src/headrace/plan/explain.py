@@ -25,6 +25,7 @@ from headrace.declare.node import (
 from headrace.declare.sink import Kafka
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.declare.trigger import AtWatermark
+from headrace.declare.view import View
 from headrace.declare.window import Sliding
 from headrace.plan.layers import Layers
 
@@ -301,6 +302,8 @@ def _delivery(layers: Layers, label: str) -> dict[str, Any]:
 
 
 def _by(sink: object) -> str:
+    if isinstance(sink, View):
+        return "one transaction per epoch in the store of views, with the epoch's number in it"
     if isinstance(sink, Kafka) and sink.guarantee == "exactly-once":
         return "one transaction per task and epoch with the epoch's marker in it; read it with read_committed"
     return "acknowledged before the epoch is committed; a replayed epoch sends its rows again"

@@ -61,6 +61,8 @@ class Manifest:
     finished: bool = False
     adopted: bool = False
     """Whether the markers in the topics are this checkpoint's: from its first exactly-once delivery on."""
+    views: tuple[str, ...] = ()
+    """The views that this checkpoint has written to."""
     format: int = FORMAT
 
     def text(self) -> str:
@@ -114,6 +116,7 @@ def read(folder: Folder) -> Manifest | None:
 
 
 def _manifest(values: dict[str, Any]) -> Manifest:
+    values["views"] = tuple(values.get("views", ()))
     values["sources"] = {name: SourceState(**source) for name, source in values["sources"].items()}
     values["steps"] = {
         name: StepState(**{**step, "sources": tuple(step["sources"])})

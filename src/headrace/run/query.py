@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from headrace.declare.view import View
 from headrace.errors import CheckpointError, SettingsError
 from headrace.plan.checks import check
 from headrace.plan.layers import Layers
@@ -91,6 +92,7 @@ class Running:
     def _forget(self) -> None:
         asked(lambda: self._kernel.jvm.headrace.clock.Clock.close(self._query))
         asked(lambda: self._kernel.jvm.headrace.deliver.Producers.close(self.pipeline))
+        asked(lambda: self._kernel.jvm.headrace.deliver.Views.close(self.pipeline))
 
 
 def precheck(pipeline: Pipeline, settings: Settings) -> tuple[Layers, manifests.Manifest | None]:
@@ -165,7 +167,7 @@ def start(
     """Start a pipeline from its checkpoint; a new checkpoint is made where there is none."""
     from headrace.plan import front
     from headrace.plan.kernel import Kernel
-    from headrace.run import build, kafka, session
+    from headrace.run import build, kafka, session, views
 
     layers, known = precheck(pipeline, settings)
     if spark is None:
@@ -218,6 +220,10 @@ def start(
         manifests.write(folder, manifest)
         kafka.check_history(kernel, delivery, manifest, begun=begun)
         manifest = replace(manifest, adopted=True)
+    if delivery["views"] is not None:
+        manifests.write(folder, manifest)
+        views.check_history(kernel, delivery, manifest)
+        manifest = replace(manifest, views=views.known(manifest, delivery))
     manifests.write(folder, manifest)
     progress = kernel.jvm.headrace.run.Progress("headrace clock")
     spark._jsparkSession.streams().addListener(progress)
@@ -257,7 +263,7 @@ def source_indices(layers: Layers, known: manifests.Manifest | None) -> dict[str
 def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, Any]:
     """Return what the kernel's delivery needs to know, the epoch aside."""
     from headrace.plan.layers import is_rejected
-    from headrace.run import kafka
+    from headrace.run import kafka, views
 
     sinks = kafka.sinks(layers)
     outlets: list[dict[str, Any]] = []
@@ -266,6 +272,9 @@ def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, A
         place: dict[str, Any] = {"ordinal": ordinal, "name": outlet.name, "kind": kind}
         if outlet.delivery is not None:
             delivery = layers.pipeline.deliveries[outlet.delivery]
+            if isinstance(delivery.sink, View):
+                outlets.append({**place, "kind": "view"})
+                continue
             place |= {
                 "kind": "kafka",
                 "topic": getattr(delivery.sink, "topic", ""),
@@ -279,7 +288,8 @@ def delivery_of(layers: Layers, built: Built, settings: Settings) -> dict[str, A
         "partitions": built.manifest.partitions,
         "markerTopic": kafka.marker_topic(layers.pipeline.name),
         "outlets": outlets,
-        "clients": kafka.clients(settings, sinks[0].options if sinks else {}),
+        "views": views.specification(layers, built.outlets, settings),
+        "clients": kafka.clients(settings, sinks[0].options) if sinks else {},
         "transactionTimeoutMs": settings["delivery.transaction-timeout"] // timedelta(milliseconds=1),
     }
 

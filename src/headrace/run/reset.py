@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from headrace.declare.view import View
 from headrace.errors import CheckpointError
 from headrace.plan.layers import Layers
 from headrace.run import folder as folders
@@ -24,6 +25,10 @@ def meaning(pipeline: Pipeline, outputs: Outputs | None) -> list[str]:
     lines = []
     for label, delivery in pipeline.deliveries.items():
         name = f"{label} ({delivery.sink.text()})"
+        if isinstance(delivery.sink, View):
+            # Rows that the new history does not have would stay for ever.
+            lines.append(f"{name}: the view is emptied, and filled by what is read again")
+            continue
         if outputs != "replace":
             lines.append(
                 f"{name}: append keeps the old results; what is read again is delivered again, after them"
@@ -41,7 +46,7 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
     What can be refused is asked first; nothing is removed before.
     """
     from headrace.plan.kernel import Kernel
-    from headrace.run import kafka, query, session
+    from headrace.run import kafka, query, session, views
 
     layers = Layers(pipeline)
     kafka.find(layers, settings)
@@ -71,6 +76,7 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
             deleted[topic] = int(topics.call("truncate", topic))
     if kafka.exactly_once(layers):
         kafka.adopt(kernel, delivery)
+    views.clear(kernel, layers, fresh, settings)
     return {
         "pipeline": pipeline.name,
         "checkpoint": uri,

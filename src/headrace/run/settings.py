@@ -149,6 +149,12 @@ KNOWN = (
         "how far a source may run ahead of one of the same step that has yet to catch up; 0 seconds: off",
     ),
     Setting(
+        "views.store",
+        _text,
+        ".headrace/views",
+        "folder of the views, on the driver's machine; each pipeline gets an SQLite file in it",
+    ),
+    Setting(
         "delivery.transaction-timeout",
         _positive,
         timedelta(seconds=60),
@@ -177,6 +183,15 @@ class Settings:
         if is_uri(root):
             return f"{root.rstrip('/')}/{pipeline}"
         return f"file://{(self.folder / Path(root).expanduser()).resolve() / pipeline}"
+
+    def views_of(self, pipeline: str) -> Path:
+        """Return the file of a pipeline's views."""
+        return self.views / f"{pipeline}.db"
+
+    @property
+    def views(self) -> Path:
+        """The folder of all pipelines' views."""
+        return (self.folder / Path(str(self["views.store"])).expanduser()).resolve()
 
 
 def load(
@@ -223,7 +238,7 @@ def _assign(values: dict[str, Any], text: str, here: Path) -> None:
 
 def _seen_from(folder: Path, setting: Setting, value: Any) -> Any:
     """Have a path that was not read from the file go by the working directory, as a shell's user means it."""
-    if setting.name != "checkpoint" or is_uri(value):
+    if setting.name not in {"checkpoint", "views.store"} or is_uri(value):
         return value
     return str(folder / Path(value).expanduser())
 

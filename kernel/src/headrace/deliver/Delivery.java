@@ -32,7 +32,12 @@ public final class Delivery {
   public static ObjectNode deliver(Dataset<Row> packed, String spec) {
     DeliverySpec parsed = DeliverySpec.parse(spec);
     check(packed.sparkSession().sparkContext().conf());
-    return Summary.total(run(packed, parsed), parsed.outlets());
+    List<Summary> tasks = run(packed, parsed);
+    if (parsed.views() != null) {
+      // After the topics: whoever sees an epoch in a view finds it in the topics, too.
+      Views.apply(parsed, tasks);
+    }
+    return Summary.total(tasks, parsed.outlets());
   }
 
   /** The same for callers over py4j, which rather have text. */

@@ -3,6 +3,7 @@ package headrace.deliver;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import headrace.view.ViewSpec;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -17,6 +18,7 @@ public record DeliverySpec(
     int partitions,
     String markerTopic,
     List<Outlet> outlets,
+    ViewSpec views,
     ClientOptions clients,
     int transactionTimeoutMs)
     implements Serializable {
@@ -50,6 +52,7 @@ public record DeliverySpec(
         Integer.parseInt(required(json, "partitions")),
         marks ? required(json, "markerTopic") : null,
         outlets,
+        ViewSpec.parse(json),
         sends ? clients(json.path("clients")) : null,
         json.path("transactionTimeoutMs").asInt(DEFAULT_TRANSACTION_TIMEOUT_MS));
   }

@@ -16,6 +16,8 @@ public record Outlet(int ordinal, String name, Kind kind, String topic, boolean 
     EXACTLY_ONCE,
     /** Acknowledged before the epoch ends; a replayed epoch sends them again. */
     AT_LEAST_ONCE,
+    /** Handed to the driver, which commits it to the pipeline's views. */
+    VIEW,
     /** Counted only. */
     DROPPED,
     /** Lines of the ledger of events: added up per step. */
@@ -37,8 +39,11 @@ public record Outlet(int ordinal, String name, Kind kind, String topic, boolean 
     if (kind.equals("ledger")) {
       return new Outlet(ordinal, name, Kind.LEDGER, null, false);
     }
+    if (kind.equals("view")) {
+      return new Outlet(ordinal, name, Kind.VIEW, null, false);
+    }
     if (!kind.equals("kafka")) {
-      throw new IllegalArgumentException("outlet " + name + " is of kind '" + kind + "'; known are kafka, dropped, ledger");
+      throw new IllegalArgumentException("outlet " + name + " is of kind '" + kind + "'; known are kafka, view, dropped, ledger");
     }
     String topic = json.path("topic").asText("");
     if (topic.isEmpty()) {

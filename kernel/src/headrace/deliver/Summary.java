@@ -3,12 +3,14 @@ package headrace.deliver;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import headrace.step.Ledger;
+import headrace.view.Change;
 import java.io.Serializable;
 import java.util.List;
 import java.util.TreeMap;
 
-/** What one task delivered. It is a result and not an accumulator, so a task that was tried twice counts once. */
-public record Summary(int task, long attempt, boolean skipped, long[] counts, TreeMap<Integer, Ledger> ledger, long millis, long bytes)
+/** What one task delivered, and the changes of views that the driver is to commit. It is a result and not an accumulator, so a task that was tried twice counts once. */
+public record Summary(int task, long attempt, boolean skipped, long[] counts, TreeMap<Integer, Ledger> ledger, List<Change> changes,
+    long millis, long bytes)
     implements Serializable {
   private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -1,7 +1,10 @@
 package headrace.deliver;
 
 import headrace.step.Ledger;
+import headrace.view.Change;
+import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -25,6 +28,7 @@ final class TaskDelivery {
   private final LongSupplier nanos;
   private final long[] counts;
   private final TreeMap<Integer, Ledger> ledger = new TreeMap<>();
+  private final List<Change> changes = new ArrayList<>();
   private long bytes;
   private long began;
   private EpochTransaction transaction;
@@ -52,6 +56,8 @@ final class TaskDelivery {
             counts[outlet.ordinal()]++;
             if (outlet.kind() == Outlet.Kind.LEDGER) {
               account(row.getStruct(outlet.ordinal(), 2).getBinary(1));
+            } else if (outlet.kind() == Outlet.Kind.VIEW) {
+              change(outlet, row.getStruct(outlet.ordinal(), 2));
             } else if (outlet.kind().sends()) {
               deliver(outlet, row.getStruct(outlet.ordinal(), 2));
             }
@@ -64,11 +70,18 @@ final class TaskDelivery {
       throw failure;
     }
     long millis = TimeUnit.NANOSECONDS.toMillis(nanos.getAsLong() - began);
-    return new Summary(task, attempt, skipped, counts, ledger, millis, bytes);
+    return new Summary(task, attempt, skipped, counts, ledger, changes, millis, bytes);
   }
 
   private void account(byte[] line) {
     ledger.computeIfAbsent(Ledger.program(line), program -> new Ledger()).add(line);
+  }
+
+  /** Also of a task that has been delivered before: the driver may have died between the topics and the views. */
+  private void change(Outlet outlet, UnsafeRow row) {
+    Change change = new Change(outlet.ordinal(), row.getBinary(0), row.isNullAt(1) ? null : row.getBinary(1));
+    bytes += change.key().length + (change.value() == null ? 0 : change.value().length);
+    changes.add(change);
   }
 
   private void deliver(Outlet outlet, UnsafeRow row) {

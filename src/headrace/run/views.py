@@ -1,0 +1,89 @@
+"""The store of views as a run needs it: what is in it, and whose history it holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    FractionalType,
+    IntegralType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from headrace.declare.view import View
+from headrace.errors import CheckpointError
+from headrace.run.failure import asked
+
+if TYPE_CHECKING:
+    from headrace.plan.back import Outlet
+    from headrace.plan.kernel import Kernel
+    from headrace.plan.layers import Layers
+    from headrace.run.manifest import Manifest
+    from headrace.run.settings import Settings
+
+_KINDS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], str], ...] = (
+    (IntegralType, "WHOLE"),
+    (DecimalType, "DECIMAL"),
+    (FractionalType, "NUMBER"),
+    (BooleanType, "TRUTH"),
+    (StringType, "TEXT"),
+    ((TimestampType, TimestampNTZType, DateType), "TIME"),
+)
+"""How a column of such a type is kept, the first that fits; all others are JSON."""
+
+
+def specification(layers: Layers, outlets: Iterable[Outlet], settings: Settings) -> dict[str, Any] | None:
+    """Return what the kernel's delivery needs to know of views; None where there are none."""
+    found = []
+    for ordinal, outlet in enumerate(outlets):
+        sink = layers.pipeline.deliveries[outlet.delivery].sink if outlet.delivery is not None else None
+        if isinstance(sink, View):
+            columns = [{"name": field.name, "kind": _kind(field.dataType)} for field in outlet.schema]
+            found.append({"ordinal": ordinal, "name": sink.name, "key": list(sink.key), "columns": columns})
+    return {"place": str(settings.views_of(layers.pipeline.name)), "views": found} if found else None
+
+
+def known(manifest: Manifest, delivery: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the views that the checkpoint writes to from now on, or has written to."""
+    return tuple(sorted({*manifest.views, *(view["name"] for view in delivery["views"]["views"])}))
+
+
+def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifest) -> None:
+    """Compare the views' epoch with the checkpoint: refuse to write over another history unasked."""
+    views, text = kernel.jvm.headrace.deliver.Views, json.dumps({**delivery, "epoch": 0})
+    found = json.loads(asked(lambda: views.look(text)))
+    place = delivery["views"]["place"]
+    if found["checkpoint"] not in {None, manifest.checkpoint}:
+        raise CheckpointError(
+            f"the views in {place} are those of another history, {found['checkpoint']} "
+            f"(up to epoch {found['epoch']}): was its checkpoint deleted?",
+            cure="restore that checkpoint, or begin anew: headrace reset FILE --outputs replace",
+        )
+    if found["checkpoint"] is None and manifest.views:
+        raise CheckpointError(
+            f"the views in {place} are gone, and the checkpoint has delivered to them",
+            cure="restore the file, or begin anew: headrace reset FILE --outputs replace",
+        )
+    asked(lambda: views.adopt(text))
+
+
+def clear(kernel: Kernel, layers: Layers, manifest: Manifest, settings: Settings) -> None:
+    """Empty the pipeline's views, if it has any."""
+    place = settings.views_of(layers.pipeline.name)
+    if place.exists():
+        specification = {"place": str(place), "views": []}
+        text = {"pipeline": manifest.pipeline, "checkpoint": manifest.checkpoint, "views": specification}
+        asked(lambda: kernel.jvm.headrace.deliver.Views.clear(json.dumps(text)))
+        asked(lambda: kernel.jvm.headrace.deliver.Views.close(manifest.pipeline))
+
+
+def _kind(kind: DataType) -> str:
+    return next((name for types, name in _KINDS if isinstance(kind, types)), "NESTED")

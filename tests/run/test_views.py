@@ -1,0 +1,196 @@
+"""Views: the newest row of each key in a store that is read while it is written, each epoch whole."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace import Bounded, CheckpointError, DeclarationError, F, Global, Kafka, Pipeline, Topic, View
+from headrace.cli import exit_code_of
+from headrace.declare.trigger import AfterCount
+from headrace.errors import SettingsError
+from headrace.run import query, reset
+from headrace.run import settings as all_settings
+from headrace.run.settings import Settings
+from headrace.watch import view as views
+from tests.pipeline.shop import Sale, sale
+from tests.run.broker import Broker
+
+
+class Sold:
+    """A pipeline that keeps a view of what each shop has sold so far."""
+
+    def __init__(self, spark: SparkSession, kafka: str, folder: Path, name: str) -> None:
+        self.spark = spark
+        self.broker = Broker(kafka)
+        self.folder = folder
+        self.name = name
+        self.broker.create(name)
+
+    @property
+    def settings(self) -> Settings:
+        return all_settings.load(
+            {
+                "kafka.bootstrap": self.broker.address,
+                "checkpoint": str(self.folder / "checkpoints"),
+                "views.store": str(self.folder / "views"),
+                "state.groups": 8,
+            },
+            self.folder,
+        )
+
+    def pipeline(self, **more: Any) -> Pipeline:
+        sales = Topic(self.name, Sale, key="shop", time="at").stream(
+            watermark=Bounded("2 seconds"), name="sales"
+        )
+        so_far = (
+            sales.key_by("shop")
+            .window("so-far", Global(), trigger=AfterCount(1))
+            .agg(sales=F.count("*"), pieces=F.sum("pieces"), takings=F.sum("price"))
+        )
+        kept = so_far.select("shop", "sales", "pieces", "takings", **more)
+        return Pipeline(
+            self.name,
+            sold=kept.to(View("sold", key="shop")),
+            also=kept.to(Kafka(f"{self.name}.also", key="shop")),
+        )
+
+    def run(self, pipeline: Pipeline | None = None) -> None:
+        running = query.start(pipeline or self.pipeline(), self.settings, until="caught up", spark=self.spark)
+        assert running.wait(120), "the run did not end"
+        running.finish()
+
+    def rows(self) -> dict[str, tuple[int, int]]:
+        answer = views.rows(views.find(self.settings.views, "sold"))
+        return {row[0]: (row[1], row[2]) for row in answer.rows}
+
+
+@pytest.fixture
+def sold(spark: SparkSession, kafka: str, tmp_path: Path) -> Callable[[str], Sold]:
+    def make(name: str) -> Sold:
+        return Sold(spark, kafka, tmp_path, name)
+
+    return make
+
+
+def test_a_view_holds_the_newest_row_of_each_key_over_restarts(sold: Callable[[str], Sold]) -> None:
+    here = sold("sold-restarts")
+    here.broker.send(here.name, [sale(n, n, shop=f"s{n % 3}", pieces=2) for n in range(30)])
+    here.run()
+    assert here.rows() == {f"s{shop}": (10, 20) for shop in range(3)}
+    here.broker.send(here.name, [sale(30, 30, shop="s1", pieces=5)])
+    here.run()
+    assert here.rows() == {"s0": (10, 20), "s1": (11, 25), "s2": (10, 20)}
+    found = views.find(here.settings.views, "sold")
+    [row] = views.rows(found, "s1").rows
+    assert row[:3] == ("s1", 11, 25)
+    assert views.rows(found, "nobody").rows == []
+    total = views.ask(found, "SELECT sum(sales) AS n FROM sold")
+    assert (total.columns, total.rows) == (("n",), [(31,)])
+
+
+def test_an_epoch_that_was_committed_is_not_taken_again(sold: Callable[[str], Sold]) -> None:
+    here = sold("sold-again")
+    here.broker.send(here.name, [sale(n, n, shop="s0") for n in range(4)])
+    here.run()
+    before = here.rows()
+    # As after a kill between the views' commit and the checkpoint's.
+    commits = here.folder / "checkpoints" / here.name / "commits"
+    last = max(int(commit.name.split("_")[0]) for commit in commits.glob("[0-9]*"))
+    for commit in [*commits.glob(f"{last}*"), *commits.glob(f".{last}*")]:
+        commit.unlink()
+    changes = _changes(here)
+    here.run()
+    assert here.rows() == before
+    assert _changes(here) == changes, "a replayed epoch was told to followers twice"
+
+
+def _changes(here: Sold) -> int:
+    with sqlite3.connect(here.settings.views_of(here.name)) as store:
+        return int(store.execute("SELECT count(*) FROM headrace_changes").fetchone()[0])
+
+
+def test_another_history_is_asked_about_and_reset_empties_the_view(sold: Callable[[str], Sold]) -> None:
+    here = sold("sold-histories")
+    here.broker.send(here.name, [sale(n, n, shop="s0") for n in range(4)])
+    here.run()
+    shutil.rmtree(here.folder / "checkpoints")
+    with pytest.raises(CheckpointError, match="another history"):
+        here.run()
+    done = reset.reset(here.pipeline(), here.settings, "replace")
+    assert done["pipeline"] == here.name
+    assert views.all_views(here.settings.views) == []
+    here.run()
+    assert here.rows()["s0"][0] == 4
+    here.settings.views_of(here.name).unlink()
+    with pytest.raises(CheckpointError, match="are gone"):
+        here.run()
+
+
+def test_columns_may_be_added_and_not_taken_away(sold: Callable[[str], Sold]) -> None:
+    here = sold("sold-columns")
+    here.broker.send(here.name, [sale(1, 1, shop="s0")])
+    here.run()
+    here.broker.send(here.name, [sale(2, 2, shop="s0")])
+    here.run(here.pipeline(mean=F.col("pieces") / F.col("sales")))
+    [row] = views.rows(views.find(here.settings.views, "sold")).rows
+    assert row[-1] == pytest.approx(row[2] / row[1])
+    with pytest.raises(Exception, match="another shape"):
+        here.run()
+
+
+def test_a_view_is_followed(sold: Callable[[str], Sold]) -> None:
+    here = sold("sold-followed")
+    here.broker.send(here.name, [sale(1, 1, shop="s0")])
+    here.run()
+    found = views.find(here.settings.views, "sold")
+    told = views.follow(found)
+    first = next(told)
+    assert (first.key, first.value and first.value["sales"]) == ({"shop": "s0"}, 1)
+    with ThreadPoolExecutor() as reader:
+        waiting = reader.submit(next, told)
+        here.broker.send(here.name, [sale(2, 2, shop="s0")])
+        here.run()
+        assert here.rows()["s0"][0] == 2
+        second = waiting.result(60)
+    assert (second.key, second.value and second.value["sales"]) == ({"shop": "s0"}, 2)
+    assert first.epoch < second.epoch
+
+
+def test_the_command_reads_a_view(sold: Callable[[str], Sold], capfd: pytest.CaptureFixture[str]) -> None:
+    here = sold("sold-command")
+    here.broker.send(here.name, [sale(n, n, shop=f"s{n}") for n in range(2)])
+    here.run()
+    capfd.readouterr()
+    store = str(here.settings.views)
+    assert exit_code_of(["query", "sold", "--store", store, "--json"]) == 0
+    shown = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(row["shop"], row["sales"]) for row in shown] == [("s0", 1), ("s1", 1)]
+    assert exit_code_of(["query", "sold", "--store", store, "--key", "s1"]) == 0
+    assert "s1" in capfd.readouterr().out
+    assert exit_code_of(["query", "--store", store]) == 0
+    assert "sold  by shop  of sold-command" in capfd.readouterr().out
+    assert exit_code_of(["query", "solt", "--store", store]) == SettingsError.exit_code
+    assert "did you mean 'sold'?" in capfd.readouterr().err
+    assert exit_code_of(["query", "sold", "--store", store, "--sql", "DROP TABLE sold"]) != 0
+    assert here.rows() == {"s0": (1, here.rows()["s0"][1]), "s1": (1, here.rows()["s1"][1])}
+
+
+def test_what_a_view_refuses() -> None:
+    stream = Topic("t", Sale, time="at").stream()
+    with pytest.raises(DeclarationError, match="has no key"):
+        stream.to(View("sold"))
+    with pytest.raises(DeclarationError, match="no name for a view"):
+        View("headrace_views", key="shop")
+    with pytest.raises(DeclarationError, match="names a column twice"):
+        stream.to(View("sold", key=["shop", "shop"]))
+    with pytest.raises(DeclarationError, match='did you mean "shop"'):
+        stream.to(View("sold", key="shpo"))
+    with pytest.raises(DeclarationError, match="are one view"):
+        Pipeline("p", a=stream.to(View("sold", key="shop")), b=stream.to(View("Sold", key="id")))
