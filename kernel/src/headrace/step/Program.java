@@ -67,6 +67,14 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
     return window instanceof Windows || window instanceof SessionWindow;
   }
 
+  /**
+   * Whether the step may ask for the columns of a row, beside its key and inputs: a step without windows gives the row on, windows only
+   * when it is late and somebody listens.
+   */
+  public boolean wantsRow(boolean late) {
+    return window == null || late && latePort != null;
+  }
+
   /** The accumulators of the step; those of sessions also say when their events were. */
   public Layout layout() {
     return window instanceof SessionWindow ? Layout.spanning(aggregates, new Span()) : Layout.of(aggregates);
