@@ -7,11 +7,11 @@ import headrace.state.ByteWriter;
 import headrace.step.Ledger;
 import headrace.step.Program;
 import headrace.window.SessionWindow;
+import headrace.window.SlidingWindow;
 import headrace.window.StatedWindows;
 import headrace.window.Windows;
 import java.util.Collection;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
@@ -25,6 +25,7 @@ final class Combiner {
 
   private final Program program;
   private final Partials partials;
+  private final RowRuns rows;
   private final long judged;
   private final Ledger ledger = new Ledger();
   private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
@@ -37,6 +38,7 @@ final class Combiner {
   Combiner(Program program) {
     this.program = program;
     partials = program.combines() ? new Partials(program.layout(), EXPECTED) : null;
+    rows = new RowRuns(program);
     judged = EpochWatermarks.of(program.id());
     key = new UnsafeRow(program.key().size());
     inputs = new UnsafeRow(program.inputs().size());
@@ -61,7 +63,12 @@ final class Combiner {
     }
   }
 
-  /** Takes an event; what has to go in full is added to {@code full}. */
+  /** Adds to {@code full} what waits for more rows of its group. */
+  void flush(Collection<Row> full) {
+    rows.flush(full);
+  }
+
+  /** Takes an event; what has to go by itself is added to {@code full} once there is enough of it. */
   void take(Object base, long address, int size, Position position, Collection<Row> full) {
     ledger.in++;
     exit.pointTo(base, address, size);
@@ -73,9 +80,9 @@ final class Combiner {
     position.time = time;
     point(key, Program.EXIT_KEY);
     int hash = Partials.hash(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes());
-    if (partials == null || isLate(time)) {
-      full.add(RowFactory.create(program.id(), program.groups()[program.slot(hash)], Inputs.ROW, position.source, position.partition,
-          position.offset, time, exit.copy().getBytes()));
+    boolean late = isLate(time);
+    if (partials == null || late) {
+      rows.add(program.slot(hash), position, exit, program.wantsRow(late), full);
       return;
     }
     point(inputs, Program.EXIT_INPUTS);
@@ -84,6 +91,12 @@ final class Combiner {
 
   /** Whether the event may be late; also finds its slice. */
   private boolean isLate(long time) {
+    if (program.window() == null) {
+      return false;
+    }
+    if (program.window() instanceof SlidingWindow sliding) {
+      return judged >= program.closed(sliding.end(time));
+    }
     if (program.window() instanceof SessionWindow session) {
       slice = session.slice(time);
       return judged >= program.closed(session.end(time));

@@ -84,6 +84,9 @@ final class FrontRows implements Iterator<Row> {
         if (maxima != null) {
           local.report(maxima);
         }
+        for (Combiner combiner : all) {
+          combiner.flush(ready);
+        }
         combiners.forEach(this::account);
         flushing = 0;
       } else {

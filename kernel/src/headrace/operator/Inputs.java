@@ -16,13 +16,15 @@ public final class Inputs {
 
   /** A blob of partial aggregates of one window: time = the slice's number, offset = the least one in the blob. */
   public static final int PARTIALS = 0;
-  /** One row. Of program 0 it passes through: time = the port it leaves by. */
+  /** One row of program 0, which passes through: time = the port it leaves by. */
   public static final int ROW = 1;
   /**
    * The clock's tick: time = W of the program, offset = the processing time in milliseconds, payload empty. Of program 0 it is for the
    * layers to come, and they are in the payload.
    */
   public static final int TICK = 2;
+  /** A run of rows of a program, see {@link headrace.step.RowRun}: their places and times are in it. */
+  public static final int ROWS = 3;
 
   /** The program whose rows pass through. */
   public static final int PASS = 0;

@@ -62,10 +62,8 @@ public final class ByteReader {
   }
 
   public long readFixed() {
-    long value = 0;
-    for (int shift = 0; shift < 64; shift += 8) {
-      value |= (bytes[position++] & 0xFFL) << shift;
-    }
+    long value = LittleEndian.get(bytes, position);
+    position += 8;
     return value;
   }
 

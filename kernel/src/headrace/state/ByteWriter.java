@@ -16,6 +16,11 @@ public final class ByteWriter {
     return size;
   }
 
+  /** What is written to, until it has to grow. */
+  public byte[] array() {
+    return bytes;
+  }
+
   public void clear() {
     size = 0;
   }
@@ -62,9 +67,8 @@ public final class ByteWriter {
   /** Eight bytes, little-endian on every machine. */
   public void writeFixed(long value) {
     reserve(8);
-    for (int shift = 0; shift < 64; shift += 8) {
-      bytes[size++] = (byte) (value >>> shift);
-    }
+    LittleEndian.put(bytes, size, value);
+    size += 8;
   }
 
   public void writeDouble(double value) {

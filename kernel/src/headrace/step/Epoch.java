@@ -1,13 +1,16 @@
 package headrace.step;
 
+import headrace.aggregate.Partials;
 import headrace.aggregate.Position;
+import headrace.state.ByteReader;
 import headrace.state.Cells;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * One epoch of one key group: gathers the inputs, puts them into the order that replays repeat, and drives the step through them.
@@ -15,15 +18,29 @@ import java.util.NoSuchElementException;
  * <p>The order of shuffled rows changes from run to run; that of (source, partition, offset) does not. Ticks come last.
  */
 public final class Epoch implements Context {
-  private record Input(boolean row, int source, int partition, long offset, long time, byte[] payload) {}
+  /** Partials, or a row in full; in the payload it is {@code length} bytes from {@code from} on. */
+  private record Input(boolean row, long place, long offset, long time, byte[] payload, int from, int length) {
+    long address() {
+      return Platform.BYTE_ARRAY_OFFSET + (long) from;
+    }
 
-  private static final Comparator<Input> BY_POSITION = Comparator.comparingInt(Input::source).thenComparingInt(Input::partition)
-      .thenComparingLong(Input::offset).thenComparingLong(Input::time).thenComparing(Input::row);
+    static int byPosition(Input one, Input other) {
+      int order = Long.compare(one.place, other.place);
+      if (order == 0) {
+        order = Long.compare(one.offset, other.offset);
+      }
+      if (order == 0) {
+        order = Long.compare(one.time, other.time);
+      }
+      return order == 0 ? Boolean.compare(one.row, other.row) : order;
+    }
+  }
 
   private final int group;
   private final Cells cells;
   private final Ledger ledger = new Ledger();
   private final List<Input> inputs = new ArrayList<>();
+  private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
   private final List<Output> now = new ArrayList<>();
   private final List<Iterator<Output>> later = new ArrayList<>();
   private final long judged;
@@ -41,7 +58,21 @@ public final class Epoch implements Context {
 
   /** Takes one input: a row in full, or else partials, whose time is the number of their slice. */
   public void add(boolean row, int source, int partition, long offset, long time, byte[] payload) {
-    inputs.add(new Input(row, source, partition, offset, time, payload));
+    inputs.add(new Input(row, Partials.place(source, partition), offset, time, payload, 0, payload.length));
+  }
+
+  /** Takes a run of rows. */
+  public void add(byte[] run) {
+    ByteReader in = RowRun.open(run);
+    while (in.hasRemaining()) {
+      long place = in.readFixed();
+      long offset = in.readFixed();
+      int length = Math.toIntExact(in.readFixed());
+      int from = in.position();
+      in.skip(length);
+      exit.pointTo(run, Platform.BYTE_ARRAY_OFFSET + (long) from, length);
+      inputs.add(new Input(true, place, offset, exit.getLong(Program.EXIT_TIME), run, from, length));
+    }
   }
 
   /** {@code millis}: 0 while the clock has not ticked, since nothing can have passed before it did. */
@@ -58,13 +89,14 @@ public final class Epoch implements Context {
 
   /** Runs the step. What it emits now is in the iterator's front; what it emits later is computed as the iterator is read. */
   public Iterator<Output> run(Step step) {
-    inputs.sort(BY_POSITION);
+    inputs.sort(Input::byPosition);
     Position position = new Position();
     step.open(this);
     for (Input input : inputs) {
-      position.at(input.time, input.source, input.partition, input.offset);
+      position.at(input.time, (int) (input.place >> 32), (int) input.place, input.offset);
       if (input.row) {
-        step.onRow(position, input.payload);
+        exit.pointTo(input.payload, input.address(), input.length);
+        step.onRow(position, exit);
       } else {
         step.onPartials(position, input.time, input.payload);
       }

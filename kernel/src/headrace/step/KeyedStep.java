@@ -8,6 +8,7 @@ import headrace.state.ByteWriter;
 import headrace.state.Header;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
@@ -22,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 abstract class KeyedStep<T> implements Step, Pages.Body {
   private static final long PART = 0;
   private static final int ITEM_BYTES = 48;
+  private static final int NONE = -1;
   private static final Layout NOTHING = new Layout(List.of());
   private static final UnsafeRow NO_INPUTS = new UnsafeRow(0);
 
@@ -33,10 +35,13 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   private final Pages pages = new Pages(this);
   private final LateWriter lateRows;
   private final String slots;
-  private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
   private final ByteWriter page = new ByteWriter(4096);
-  private final List<List<T>> brought = new ArrayList<>();
   private final Partials keys = new Partials(NOTHING, 64);
+  /** What the epoch brought, as it came. Items of one key are chained from the last back: a list for each would be most of the garbage. */
+  private final List<T> brought = new ArrayList<>();
+  private final List<T> ofKey = new ArrayList<>();
+  private int[] before = new int[64];
+  private int[] last = new int[64];
   private byte[] stored;
   Context context;
   Header header;
@@ -55,6 +60,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
    * Joins what the epoch brought with the history of its key.
    *
    * @param history at the beginning of the key's body, or null when there is none; to be left at its end
+   * @param brought not to be kept
    * @return the watermark from which on the key wants to be looked at
    */
   abstract long join(ByteReader history, List<T> brought, ByteWriter out);
@@ -88,8 +94,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   }
 
   @Override
-  public void onRow(Position position, byte[] bytes) {
-    exit.pointTo(bytes, bytes.length);
+  public void onRow(Position position, UnsafeRow exit) {
     position.at(exit.getLong(Program.EXIT_TIME), position.source, position.partition, position.offset);
     take(exit, position);
   }
@@ -111,10 +116,25 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
       UnsafeRow key = new UnsafeRow(program.key().size());
       key.pointTo(base, address, length);
       keys.add(PART, hash, key, NO_INPUTS, new Position());
-      brought.add(new ArrayList<>());
-      entry = brought.size() - 1;
+      entry = keys.size() - 1;
+      last = entry < last.length ? last : Arrays.copyOf(last, 2 * entry);
+      last[entry] = NONE;
     }
-    brought.get(entry).add(item);
+    int number = brought.size();
+    before = number < before.length ? before : Arrays.copyOf(before, 2 * number);
+    before[number] = last[entry];
+    last[entry] = number;
+    brought.add(item);
+  }
+
+  /** What the epoch brought for a key, as it came; it holds until the next key is asked for. */
+  private List<T> brought(int entry) {
+    ofKey.clear();
+    for (int number = last[entry]; number != NONE; number = before[number]) {
+      ofKey.add(brought.get(number));
+    }
+    Collections.reverse(ofKey);
+    return ofKey;
   }
 
   /** A row that is too late leaves, and is counted. */
@@ -139,6 +159,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
     if (part.keys == 0) {
       header.parts.remove(PART);
     }
+    brought.clear();
     byte[] written = header.write();
     if (!Arrays.equals(written, stored)) {
       context.cells().putHeader(written);
@@ -191,16 +212,16 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
 
   @Override
   public long begin(Partials batch, int entry, ByteWriter out) {
-    return join(null, brought.get(entry), out);
+    return join(null, brought(entry), out);
   }
 
   @Override
   public long merge(ByteReader history, Partials batch, int entry, ByteWriter out) {
-    return join(history, brought.get(entry), out);
+    return join(history, brought(entry), out);
   }
 
   @Override
   public long size(Partials batch, int entry) {
-    return (long) ITEM_BYTES * brought.get(entry).size();
+    return (long) ITEM_BYTES * brought(entry).size();
   }
 }

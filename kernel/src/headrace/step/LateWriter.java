@@ -18,6 +18,11 @@ final class LateWriter {
   }
 
   Output write(UnsafeRow exit, Position position, long watermark, long end) {
+    if (exit.isNullAt(Program.EXIT_ROW)) {
+      throw new IllegalStateException("step '" + program.name() + "' was sent the row at " + Times.text(position.time)
+          + " without its columns, and it is late at the watermark " + Times.text(watermark)
+          + ": events and operator were given different watermarks");
+    }
     lateBy.update(0, seconds(watermark, end));
     UnsafeRow row = exit.getStruct(Program.EXIT_ROW, program.row().size());
     if (projection == null) {

@@ -93,6 +93,14 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
     return window instanceof Windows || window instanceof SessionWindow || stands();
   }
 
+  /**
+   * Whether the step may ask for the columns of a row, beside its key and inputs: a step that only lets rows pass gives them on, others
+   * only when a row is late and somebody listens.
+   */
+  public boolean wantsRow(boolean late) {
+    return window == null && !stands() || late && latePort != null;
+  }
+
   /** The accumulators of the step; those of sessions and standing rankings also say when their events were. */
   public Layout layout() {
     return window instanceof SessionWindow || stands() ? Layout.spanning(aggregates, new Span()) : Layout.of(aggregates);

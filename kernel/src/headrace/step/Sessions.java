@@ -13,7 +13,6 @@ import headrace.window.SessionWindow;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
@@ -28,7 +27,7 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
   static final class Session {
     final Slots slots;
     final PaneState state = new PaneState();
-    final List<byte[]> shown = new ArrayList<>();
+    List<byte[]> shown = List.of();
     long start;
     long end;
     boolean changed;
@@ -43,6 +42,11 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
     boolean overlaps(Session other) {
       return start < other.end && other.start < end;
     }
+
+    static int byStart(Session one, Session other) {
+      int order = Long.compare(one.start, other.start);
+      return order == 0 ? Long.compare(one.end, other.end) : order;
+    }
   }
 
   private final SessionWindow window;
@@ -53,7 +57,6 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
   private final boolean retracts;
   private final PaneWriter panes;
   private final UnsafeRow late = new UnsafeRow(Program.EXIT_FIELDS);
-  private final TreeMap<Long, Partials> batches = new TreeMap<>();
 
   public Sessions(Program program) {
     super(program, program.layout());
@@ -66,14 +69,21 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
   }
 
   @Override
-  public void open(Context opened) {
-    super.open(opened);
-    batches.clear();
-  }
-
-  @Override
   public void onPartials(Position position, long slice, byte[] entries) {
-    context.used(batches.computeIfAbsent(slice, absent -> new Partials(layout, 64)).addAll(slice, entries));
+    ByteReader in = Partials.open(entries);
+    while (in.hasRemaining()) {
+      int length = in.readLength();
+      long address = in.address();
+      in.skip(length);
+      in.readLength();
+      Session session = new Session(layout.scratch());
+      layout.read(session.slots, in);
+      bound(session);
+      session.state.pending = layout.rows(session.slots);
+      session.changed = true;
+      context.used(session.state.pending);
+      bring(entries, address, length, session);
+    }
   }
 
   @Override
@@ -92,23 +102,6 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
       context.used(1);
     }
     bring(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes(), session);
-  }
-
-  @Override
-  public void close() {
-    UnsafeRow key = new UnsafeRow(program.key().size());
-    for (Partials batch : batches.values()) {
-      for (int entry = 0; entry < batch.size(); entry++) {
-        Session session = new Session(layout.scratch());
-        layout.merge(session.slots, batch.slots(entry));
-        bound(session);
-        session.state.pending = layout.rows(session.slots);
-        session.changed = true;
-        batch.key(entry, key);
-        bring(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes(), session);
-      }
-    }
-    super.close();
   }
 
   private void bound(Session session) {
@@ -149,7 +142,10 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
   }
 
   private List<Session> merged(List<Session> sessions) {
-    sessions.sort(Comparator.comparingLong((Session each) -> each.start).thenComparingLong(each -> each.end));
+    if (sessions.size() < 2) {
+      return sessions;
+    }
+    sessions.sort(Session::byStart);
     List<Session> merged = new ArrayList<>();
     Session last = null;
     for (Session next : sessions) {
@@ -160,7 +156,7 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
       }
       layout.merge(last.slots, next.slots);
       last.state.join(next.state);
-      last.shown.addAll(next.shown);
+      last.shown = both(last.shown, next.shown);
       last.changed |= next.changed;
       last.end = Math.max(last.end, next.end);
       if (last.end > judged) {
@@ -168,6 +164,15 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
       }
     }
     return merged;
+  }
+
+  private static List<byte[]> both(List<byte[]> some, List<byte[]> more) {
+    if (some.isEmpty() || more.isEmpty()) {
+      return some.isEmpty() ? more : some;
+    }
+    List<byte[]> all = new ArrayList<>(some);
+    all.addAll(more);
+    return all;
   }
 
   @Override
@@ -193,10 +198,7 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
     Pane pane = session.state.give(moment.complete());
     PaneWriter.About about = new PaneWriter.About(session.start, session.end, session.end, pane, index, moment.closing());
     byte[] row = panes.give(session.slots, about, session.shown, context, given);
-    session.shown.clear();
-    if (retracts) {
-      session.shown.add(row);
-    }
+    session.shown = retracts ? List.of(row) : List.of();
     if (discards) {
       long first = span.first(session.slots);
       long last = span.last(session.slots);
@@ -214,10 +216,11 @@ public final class Sessions extends KeyedStep<Sessions.Session> {
       layout.read(session.slots, in);
       bound(session);
       if (retracts) {
-        int shown = in.readLength();
-        for (int j = 0; j < shown; j++) {
-          session.shown.add(in.readBytes());
+        byte[][] shown = new byte[in.readLength()][];
+        for (int j = 0; j < shown.length; j++) {
+          shown[j] = in.readBytes();
         }
+        session.shown = List.of(shown);
       }
       sessions.add(session);
     }

@@ -1,6 +1,7 @@
 package headrace.step;
 
 import headrace.aggregate.Position;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
  * A machine that turns the inputs of one key group into outputs, epoch after epoch. It knows nothing of where it runs.
@@ -15,8 +16,8 @@ public interface Step {
   /** Events of one slice that were combined before they came. None of them may be late. */
   void onPartials(Position position, long slice, byte[] entries);
 
-  /** One event; it may be late. */
-  void onRow(Position position, byte[] exit);
+  /** One event, see {@link Program#EXIT_FIELDS}; it may be late. The row is overwritten by the next one. */
+  void onRow(Position position, UnsafeRow exit);
 
   /** Time has come so far: the watermark, and the wall clock in milliseconds. */
   void onTick(long watermark, long processed);

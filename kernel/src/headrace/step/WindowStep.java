@@ -25,7 +25,6 @@ abstract class WindowStep implements Step {
   final TreeMap<Long, Partials> batches = new TreeMap<>();
   private final LateWriter lateRows;
   private final String slots;
-  private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
   private byte[] stored;
   Context context;
   Header header;
@@ -61,8 +60,7 @@ abstract class WindowStep implements Step {
   }
 
   @Override
-  public void onRow(Position position, byte[] bytes) {
-    exit.pointTo(bytes, bytes.length);
+  public void onRow(Position position, UnsafeRow exit) {
     long time = exit.getLong(Program.EXIT_TIME);
     position.at(time, position.source, position.partition, position.offset);
     UnsafeRow key = exit.getStruct(Program.EXIT_KEY, program.key().size());
