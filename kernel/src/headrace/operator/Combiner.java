@@ -61,8 +61,8 @@ final class Combiner {
     }
   }
 
-  /** Takes an event; what has to go in full is added to {@code full}. */
-  void take(Object base, long address, int size, Position position, Collection<Row> full) {
+  /** Takes an event; what has to go in full is added to {@code full}, as an input of this kind. */
+  void take(Object base, long address, int size, Position position, int kind, Collection<Row> full) {
     ledger.in++;
     exit.pointTo(base, address, size);
     if (exit.isNullAt(Program.EXIT_TIME)) {
@@ -74,7 +74,7 @@ final class Combiner {
     point(key, Program.EXIT_KEY);
     int hash = Partials.hash(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes());
     if (partials == null || isLate(time)) {
-      full.add(RowFactory.create(program.id(), program.groups()[program.slot(hash)], Inputs.ROW, position.source, position.partition,
+      full.add(RowFactory.create(program.id(), program.groups()[program.slot(hash)], kind, position.source, position.partition,
           position.offset, time, exit.copy().getBytes()));
       return;
     }

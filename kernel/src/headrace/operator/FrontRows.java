@@ -41,8 +41,11 @@ final class FrontRows implements Iterator<Row> {
   private Blobs blobs;
   private boolean read;
 
-  /** One exit of the packed row: to a combiner, or to a port, or a tick; {@code counted} when it is a rejected row of a step's. */
-  private record Exit(int ordinal, Combiner combiner, int port, boolean ticks, Combiner counted) {}
+  /**
+   * One exit of the packed row: to a combiner as one of its step's inputs, or to a port, or a tick; {@code counted} when it is a rejected
+   * row of a step's.
+   */
+  private record Exit(int ordinal, Combiner combiner, int kind, int port, boolean ticks, Combiner counted) {}
 
   FrontRows(LayerSpec layer, Iterator<byte[]> packed, Maxima maxima) {
     this.packed = packed;
@@ -53,7 +56,8 @@ final class FrontRows implements Iterator<Row> {
     for (int i = 0; i < exits.length; i++) {
       LayerSpec.Exit exit = layer.exits().get(i);
       fields = Math.max(fields, exit.ordinal() + 1);
-      exits[i] = new Exit(exit.ordinal(), combiner(exit.program()), exit.port() == null ? 0 : exit.port(), exit.ticks(), combiner(exit.rejects()));
+      exits[i] = new Exit(exit.ordinal(), combiner(exit.program()), exit.side() == 0 ? Inputs.ROW : Inputs.RIGHT,
+          exit.port() == null ? 0 : exit.port(), exit.ticks(), combiner(exit.rejects()));
     }
     all = combiners.values().toArray(new Combiner[0]);
     flushing = all.length;
@@ -114,7 +118,7 @@ final class FrontRows implements Iterator<Row> {
       int from = (int) (where >>> 32);
       int size = (int) where;
       if (exit.combiner != null) {
-        exit.combiner.take(row.getBaseObject(), row.getBaseOffset() + from, size, position, ready);
+        exit.combiner.take(row.getBaseObject(), row.getBaseOffset() + from, size, position, exit.kind, ready);
         if (exit.combiner.full()) {
           flushing = 0;
         }

@@ -23,6 +23,8 @@ public final class Inputs {
    * layers to come, and they are in the payload.
    */
   public static final int TICK = 2;
+  /** One row of a step's second input. */
+  public static final int RIGHT = 3;
 
   /** The program whose rows pass through. */
   public static final int PASS = 0;

@@ -54,7 +54,7 @@ public final class Operator extends StatefulProcessor<Row, Row, Row> {
       if (kind == Inputs.TICK) {
         epoch.tick(row.getLong(Inputs.TIME), row.getLong(Inputs.OFFSET));
       } else {
-        epoch.add(kind == Inputs.ROW, row.getInt(Inputs.SOURCE), row.getInt(Inputs.PARTITION), row.getLong(Inputs.OFFSET),
+        epoch.add(side(kind), row.getInt(Inputs.SOURCE), row.getInt(Inputs.PARTITION), row.getLong(Inputs.OFFSET),
             row.getLong(Inputs.TIME), row.<byte[]>getAs(Inputs.PAYLOAD));
       }
     }
@@ -62,6 +62,15 @@ public final class Operator extends StatefulProcessor<Row, Row, Row> {
     Output line = epoch.ledger().isEmpty() ? null
         : new Output(Outputs.LEDGER, 0, -program, group, 0, epoch.ledger().write(program));
     return line == null ? outputs : new Followed<>(outputs, line);
+  }
+
+  private static int side(int kind) {
+    return switch (kind) {
+      case Inputs.PARTIALS -> Epoch.COMBINED;
+      case Inputs.ROW -> 0;
+      case Inputs.RIGHT -> 1;
+      default -> throw new IllegalStateException("an input of kind " + kind + " came, which no step takes");
+    };
   }
 
   private static Row pass(Row row) {

@@ -15,10 +15,13 @@ import java.util.NoSuchElementException;
  * <p>The order of shuffled rows changes from run to run; that of (source, partition, offset) does not. Ticks come last.
  */
 public final class Epoch implements Context {
-  private record Input(boolean row, int source, int partition, long offset, long time, byte[] payload) {}
+  /** In the place of a side: events that were combined before they came. */
+  public static final int COMBINED = -1;
+
+  private record Input(int side, int source, int partition, long offset, long time, byte[] payload) {}
 
   private static final Comparator<Input> BY_POSITION = Comparator.comparingInt(Input::source).thenComparingInt(Input::partition)
-      .thenComparingLong(Input::offset).thenComparingLong(Input::time).thenComparing(Input::row);
+      .thenComparingLong(Input::offset).thenComparingLong(Input::time).thenComparingInt(Input::side);
 
   private final int group;
   private final Cells cells;
@@ -39,9 +42,9 @@ public final class Epoch implements Context {
     this.judged = judged;
   }
 
-  /** Takes one input: a row in full, or else partials, whose time is the number of their slice. */
-  public void add(boolean row, int source, int partition, long offset, long time, byte[] payload) {
-    inputs.add(new Input(row, source, partition, offset, time, payload));
+  /** Takes a row of one of the step's inputs; or else {@link #COMBINED}, whose time is the number of their slice. */
+  public void add(int side, int source, int partition, long offset, long time, byte[] payload) {
+    inputs.add(new Input(side, source, partition, offset, time, payload));
   }
 
   /** {@code millis}: 0 while the clock has not ticked, since nothing can have passed before it did. */
@@ -63,10 +66,10 @@ public final class Epoch implements Context {
     step.open(this);
     for (Input input : inputs) {
       position.at(input.time, input.source, input.partition, input.offset);
-      if (input.row) {
-        step.onRow(position, input.payload);
-      } else {
+      if (input.side == COMBINED) {
         step.onPartials(position, input.time, input.payload);
+      } else {
+        step.onRow(input.side, position, input.payload);
       }
     }
     if (ticked) {

@@ -48,7 +48,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   KeyedStep(Program program, Layout layout) {
     this.program = program;
     slots = layout.slots();
-    lateRows = program.latePort() == null ? null : new LateWriter(program);
+    lateRows = LateWriter.of(program, 0);
   }
 
   /**
@@ -88,7 +88,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   }
 
   @Override
-  public void onRow(Position position, byte[] bytes) {
+  public void onRow(int side, Position position, byte[] bytes) {
     exit.pointTo(bytes, bytes.length);
     position.at(exit.getLong(Program.EXIT_TIME), position.source, position.partition, position.offset);
     take(exit, position);

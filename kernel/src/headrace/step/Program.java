@@ -20,10 +20,11 @@ import org.apache.spark.sql.types.StructType;
  * @param within how long a step that has no windows remembers, in microseconds
  * @param chained whether its rows come from another stateful step: they are judged by the watermark of the epoch before, since those of
  *     this one left that step before time went on
+ * @param sides its inputs: one, or two of a step that joins
  */
 public record Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation,
-    long within, boolean chained, StructType key, StructType inputs, StructType row, List<AggregateSpec> aggregates, int port,
-    Integer latePort, Integer duplicatePort, Integer rejectedPort, StructType output, StructType late) {
+    long within, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates, int port,
+    Integer duplicatePort, Integer rejectedPort, StructType output) {
 
   /** The fields of an exit to a program: {@code struct<time, key, inputs, row>}. */
   public static final int EXIT_TIME = 0;
@@ -51,10 +52,22 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
             + " fields (key, window, aggregates, pane, pane_index, pane_last, change when retracting), its output declares " + output.size());
       }
     }
-    if (latePort != null && late.size() != row.size() + 1) {
-      throw new IllegalArgumentException("late rows of program '" + name + "' have " + (row.size() + 1)
-          + " fields (the row, late_by_seconds), its late output declares " + late.size());
+    sides = List.copyOf(sides);
+    if (sides.isEmpty()) {
+      throw new IllegalArgumentException("program '" + name + "' has no inputs");
     }
+  }
+
+  /** What the rows of a step's only input look like. */
+  public StructType row() {
+    return only().row();
+  }
+
+  private Side only() {
+    if (sides.size() > 1) {
+      throw new IllegalStateException("step '" + name + "' has " + sides.size() + " inputs");
+    }
+    return sides.get(0);
   }
 
   /** The place of a key's group among {@link #groups}: a function of the key alone, so that state can be spread anew. */

@@ -15,8 +15,8 @@ public interface Step {
   /** Events of one slice that were combined before they came. None of them may be late. */
   void onPartials(Position position, long slice, byte[] entries);
 
-  /** One event; it may be late. */
-  void onRow(Position position, byte[] exit);
+  /** One event of an input, which are numbered from 0; it may be late. */
+  void onRow(int side, Position position, byte[] exit);
 
   /** Time has come so far: the watermark, and the wall clock in milliseconds. */
   void onTick(long watermark, long processed);

@@ -38,7 +38,7 @@ abstract class WindowStep implements Step {
     layout = program.layout();
     slots = layout.slots();
     panes = new PaneWriter(program, layout);
-    lateRows = program.latePort() == null ? null : new LateWriter(program);
+    lateRows = LateWriter.of(program, 0);
   }
 
   @Override
@@ -61,7 +61,7 @@ abstract class WindowStep implements Step {
   }
 
   @Override
-  public void onRow(Position position, byte[] bytes) {
+  public void onRow(int side, Position position, byte[] bytes) {
     exit.pointTo(bytes, bytes.length);
     long time = exit.getLong(Program.EXIT_TIME);
     position.at(time, position.source, position.partition, position.offset);

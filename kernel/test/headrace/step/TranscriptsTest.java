@@ -91,7 +91,7 @@ class TranscriptsTest {
   private static Map<String, List<String>> came(Program program, List<Output> outputs, Ledger ledger) {
     Map<String, List<String>> lines = new TreeMap<>();
     lines.put(GIVEN, lines(outputs, program.port(), program.output()));
-    lines.put(LATE, lines(outputs, program.latePort(), program.late()));
+    lines.put(LATE, lines(outputs, program.sides().get(0).latePort(), program.sides().get(0).late()));
     lines.put(DUPLICATES, program.duplicatePort() == null ? List.of() : lines(outputs, program.duplicatePort(), program.row()));
     lines.put(LEDGER, List.of(ledger(ledger.used, ledger.late, ledger.duplicate)));
     int known = lines.get(GIVEN).size() + lines.get(LATE).size() + lines.get(DUPLICATES).size();
