@@ -122,7 +122,6 @@ class Bench:
             "window": {"kind": "tumbling", "size": size, "offset": 0},
             "key": schema(f"{key} string").jsonValue(),
             "inputs": T.StructType([schema(EVENT)[column] for column in INPUTS]).jsonValue(),
-            "row": schema(ROW).jsonValue(),
             "aggregates": [
                 {
                     "name": slot,
@@ -134,10 +133,15 @@ class Bench:
                 for slot, function, column, kind in aggregates
             ],
             "port": port,
-            "latePort": late,
             "rejectedPort": REJECTED,
             "output": self.ports[port].jsonValue(),
-            "late": self.ports[late].jsonValue(),
+            "sides": [
+                {
+                    "row": schema(ROW).jsonValue(),
+                    "latePort": late,
+                    "late": self.ports[late].jsonValue(),
+                }
+            ],
         }
 
     def frame(self) -> DataFrame:

@@ -69,8 +69,8 @@ def _case(case: Case) -> dict[str, Any]:
 
 
 def _program(case: Case) -> dict[str, Any]:
-    told = {"id": 1, "name": case.name, "groups": [0], "port": _PANES, "latePort": _LATE}
-    told |= {"inputs": _INPUTS.jsonValue(), "row": _ROW.jsonValue(), "late": _LATE_ROW.jsonValue()}
+    told = {"id": 1, "name": case.name, "groups": [0], "port": _PANES, "inputs": _INPUTS.jsonValue()}
+    told["sides"] = [{"row": _ROW.jsonValue(), "latePort": _LATE, "late": _LATE_ROW.jsonValue()}]
     [step] = case.declared()
     if isinstance(step, Dedup):
         told |= {"within": micros(step.within), "duplicatePort": _DUPLICATES, "aggregates": []}

@@ -10,7 +10,6 @@ from headrace.declare.node import (
     Projection,
     SelectNode,
     SourceNode,
-    WindowNode,
     WithColumnsNode,
 )
 from headrace.errors import DeclarationError, HeadraceError
@@ -46,8 +45,8 @@ def time_replaced(source: SourceNode, replaced: str, where: str, kind: type[_Err
 
 
 def _before_panes(node: Node) -> Iterator[Node]:
-    """Yield the steps that rows have come through as they were read; panes have a time of their own."""
-    if isinstance(node, WindowNode):
+    """Yield the steps that rows have come through as they were read; results have a time of their own."""
+    if node.retimes:
         return
     for parent in node.parents:
         yield from _before_panes(parent.node)

@@ -46,7 +46,7 @@ from headrace.declare.trigger import Accumulate, AtWatermark, Final, Trigger
 from headrace.declare.watermark import Watermark
 from headrace.declare.window import Global, Window
 
-PortName = Literal["out", "late", "duplicate", "rejected"]
+PortName = Literal["out", "late", "late_left", "late_right", "duplicate", "rejected"]
 
 REJECTED: tuple[Field, ...] = (
     Field("topic", STRING),
@@ -137,6 +137,8 @@ class Node:
 
     verb: ClassVar[str] = ""
     stateful: ClassVar[bool] = False
+    retimes: ClassVar[bool] = False
+    """Whether results have a time of their own, which is no column's."""
 
     name: str
     where: str
@@ -342,7 +344,16 @@ class StatefulNode(Node):
     @property
     def ports(self) -> tuple[PortName, ...]:
         """Results, and rows that came too late."""
-        return ("out", "late")
+        return ("out", *self.late_ports)
+
+    @property
+    def late_ports(self) -> tuple[PortName, ...]:
+        """The port by which the late rows of each parent leave."""
+        return ("late",)
+
+    def keys_of(self, side: int) -> tuple[str, ...]:  # noqa: ARG002 - one that joins tells its sides apart
+        """Return the columns of a parent's rows that hold the keys."""
+        return self.keys
 
     @property
     def retracts(self) -> bool:
@@ -360,16 +371,17 @@ class StatefulNode(Node):
         return tuple(each.input for each in self.aggregates if each.input is not None)
 
     def columns_of(self, port: PortName) -> tuple[str, ...] | None:
-        """Return the columns of a port; those of ``late`` are the input's and how late the row was."""
-        if port != "late":
+        """Return the columns of a port; those of late rows are their input's and how late the row was."""
+        if port not in self.late_ports:
             return super().columns_of(port)
-        before = self.parents[0].columns
+        before = self.parents[self.late_ports.index(port)].columns
         return None if before is None else (*before, LATE_BY.name)
 
     def type_of(self, column: str, port: PortName = "out") -> DataType | None:
         """Return the type of a column of a port."""
-        if port == "late":
-            return LATE_BY.type if column == LATE_BY.name else self.parents[0].column_type(column)
+        if port in self.late_ports:
+            before = self.parents[self.late_ports.index(port)]
+            return LATE_BY.type if column == LATE_BY.name else before.column_type(column)
         return super().type_of(column, port)
 
 
@@ -378,6 +390,7 @@ class WindowNode(StatefulNode):
     """Something made per key and window; without keys of all rows."""
 
     verb: ClassVar[str] = "window"
+    retimes: ClassVar[bool] = True
 
     window: Window
     trigger: Trigger

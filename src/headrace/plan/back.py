@@ -145,7 +145,13 @@ def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: 
     return made, computed
 
 
-_COUNTED = {"out": "fired", "late": "late", "duplicate": "duplicate"}
+_COUNTED = {
+    "out": "fired",
+    "late": "late",
+    "late_left": "late",
+    "late_right": "late",
+    "duplicate": "duplicate",
+}
 
 
 def _count(weaver: _Weaver) -> None:

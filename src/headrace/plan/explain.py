@@ -90,11 +90,12 @@ def losses(layers: Layers) -> list[dict[str, str]]:
     used = _used_ports(layers)
     found = [
         {
-            "what": f"{node.name}.late",
+            "what": f"{node.name}.{port}",
             "how": "rows later than their window are counted and dropped; deliver it to keep them",
         }
         for node in layers.programs
-        if "late" in node.ports and Port(node, "late") not in used
+        for port in node.late_ports
+        if port in node.ports and Port(node, port) not in used
     ]
     for source in layers.sources:
         if Port(source, "rejected") not in used and source.topic.on_error == "reject":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql.types import (
@@ -34,26 +34,71 @@ from headrace.plan.aggregates import Asked
 
 
 @dataclass(frozen=True)
+class SideTypes:
+    """The types of one input of a stateful step.
+
+    `full` are the places of a late row's columns, first among the key's and then among those that come to the
+    step beside it; None where the row comes whole.
+    """
+
+    row: StructType
+    late: StructType
+    full: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
 class ProgramTypes:
     """What Spark made of a stateful step: the types that its state and its results have."""
 
     key: StructType
     inputs: StructType
-    row: StructType
+    sides: tuple[SideTypes, ...]
     aggregates: tuple[Mapping[str, Any], ...]
     output: StructType
-    late: StructType
 
     def schemas(self, node: StatefulNode) -> dict[Port, StructType]:
         """Return the columns of every port of the step."""
-        by_port = {"out": self.output, "late": self.late, "duplicate": self.row}
+        by_port = {"out": self.output, "duplicate": self.sides[0].row}
+        by_port |= {name: side.late for name, side in zip(node.late_ports, self.sides, strict=True)}
         return {Port(node, name): by_port[name] for name in node.ports}
 
 
-def types_of(
-    node: StatefulNode, asked: list[Asked], row: StructType, key: StructType, inputs: StructType
-) -> ProgramTypes:
-    """Return the types of a step over `row`; those of aggregates are what a batch query would give."""
+@dataclass(frozen=True)
+class Entered:
+    """What Spark made of the rows that come to one input of a stateful step."""
+
+    row: StructType
+    key: StructType
+    inputs: StructType
+    asked: tuple[Asked, ...] = ()
+
+    def or_null(self, others: Sequence[Entered]) -> Entered:
+        """Return the same with columns that may be null where those of others may."""
+        all_ = (self, *others)
+        row, key = (_or_null([getattr(each, what) for each in all_]) for what in ("row", "key"))
+        return replace(self, row=row, key=key)
+
+    def text(self) -> str:
+        """Return the types, whether they may be null or not."""
+        results = ", ".join(f"{each.name} {each.result.dataType.simpleString()}" for each in self.asked)
+        return f"{self.row.simpleString()} by {self.key.simpleString()}{results and ': '}{results}"
+
+
+def _or_null(structs: Sequence[StructType]) -> StructType:
+    fields = zip(*structs, strict=True)
+    return StructType(
+        [StructField(each[0].name, each[0].dataType, any(one.nullable for one in each)) for each in fields]
+    )
+
+
+def types_of(node: StatefulNode, entered: Sequence[Entered]) -> ProgramTypes:
+    """Return the types of a step over what comes to each of its inputs."""
+    [only] = entered
+    return _types_of_one(node, only)
+
+
+def late_rows(node: StatefulNode, row: StructType) -> StructType:
+    """Return what late rows look like."""
     taken = next((name for name in row.names if name.lower() == LATE_BY.name), None)
     if taken is not None:
         raise PlanError(
@@ -61,9 +106,15 @@ def types_of(
             where=node.where,
             cure="rename it before the step",
         )
-    late = StructType([*row, StructField(LATE_BY.name, DoubleType())])
+    return StructType([*row, StructField(LATE_BY.name, DoubleType())])
+
+
+def _types_of_one(node: StatefulNode, only: Entered) -> ProgramTypes:
+    """Return the types of a step over one input; those of aggregates are what a batch query would give."""
+    row, key, inputs, asked = only.row, only.key, only.inputs, only.asked
+    sides = (SideTypes(row, late_rows(node, row)),)
     if not asked:
-        return ProgramTypes(key, inputs, row, (), row, late)
+        return ProgramTypes(key, inputs, sides, (), row)
     described = []
     position = 0
     for each in asked:
@@ -79,10 +130,10 @@ def types_of(
         position += each.input is not None
     keys = [field for field in key if field.name in node.keys]
     output = StructType([*keys, *_output(node, _made(node, asked))])
-    return ProgramTypes(key, inputs, row, tuple(described), output, late)
+    return ProgramTypes(key, inputs, sides, tuple(described), output)
 
 
-def _made(node: StatefulNode, asked: list[Asked]) -> list[StructField]:
+def _made(node: StatefulNode, asked: Sequence[Asked]) -> list[StructField]:
     """Return the columns that are made of rows: aggregates, or the rank and the columns of the ranked row."""
     if not isinstance(node, WindowTopNode | TopNode):
         return [each.result for each in asked]

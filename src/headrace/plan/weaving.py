@@ -30,7 +30,7 @@ from headrace.errors import PlanError
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers, is_rejected
-from headrace.plan.programs import ProgramTypes, types_of
+from headrace.plan.programs import Entered, ProgramTypes, types_of
 from headrace.plan.rows import Frame, Rejection, Rows
 from headrace.plan.top import first_rows
 
@@ -74,6 +74,7 @@ class _Exit:
     content: Column
     leads_to: StatefulNode | Port | None
     rejects: StatefulNode | None = None
+    side: int = 0
 
 
 @dataclass
@@ -149,68 +150,71 @@ class Weaver:
             self.schemas[port] = schema
 
     def _program(self, node: StatefulNode) -> None:
-        [parent] = node.parents
-        for thread, rows in self.rows[parent]:
-            frame = self.frames[thread]
-            if thread is not None:
-                _check_time(frame, thread, node)
-            asked = (
-                [first_rows(self.kernel, node, rows.schema)]
-                if isinstance(node, WindowTopNode | TopNode)
-                else ask(self.kernel, node, rows.schema)
-            )
-            inputs = [
-                (f"input{place}", each.input) for place, each in enumerate(asked) if each.input is not None
-            ]
-            named = [(name, column(f"`{name}`")) for name in node.keys]
-            keys = frame.analyse(rows, named, node.where) if named else None
-            taken = frame.analyse_step(rows, inputs, node) if inputs else None
-            struct = F.col(rows.struct)
-            computed_inputs = (
-                F.struct(
-                    *(
-                        each.alias(kind.name)
-                        for each, kind in zip(taken.over(struct), taken.schema, strict=True)
-                    )
-                )
-                if taken
-                else F.struct()
-            )
-            may_fail = bool(taken and taken.may_fail())
-            key_schema = keys.schema if keys else StructType()
-            key_columns = (
-                [
-                    _told_apart(each, kind, node).alias(kind.name)
-                    for each, kind in zip(keys.over(struct), keys.schema, strict=True)
-                ]
-                if keys
-                else []
-            )
-            if isinstance(node, WindowNode) and node.stated is not None:
-                bounds = self._bounds(frame, rows, node)
-                made = F.struct(computed_inputs.alias("inputs"), *bounds)
-                value, computed, rejection = frame.guarded(rows, made, may_fail=True, step=node.name)
-                key_columns += [value[name].alias(name) for name in (START, END)]
-                key_schema = StructType(
-                    [*key_schema, *(StructField(name, TimestampType()) for name in (START, END))]
-                )
-                value = value["inputs"]
-            else:
-                value, computed, rejection = frame.guarded(
-                    rows, computed_inputs, may_fail=may_fail, step=node.name
-                )
-            if rejection:
-                self.reject(thread, node, rejection, node)
-            types = types_of(node, asked, rows.schema, key_schema, taken.schema if taken else StructType())
-            self._known(node, types, thread)
-            row = F.struct(
-                F.col(rows.time).alias("time"),
-                F.struct(*key_columns).alias("key"),
-                value.alias("inputs"),
-                struct.alias("row"),
-            )
-            self.exits.append(_Exit(thread, F.when(computed, row), node))
+        sides = []
+        for side, parent in enumerate(node.parents):
+            entered: list[Entered] = []
+            for thread, rows in self.rows[parent]:
+                entered.append(self._enter(node, side, parent, thread, rows))
+                _check_same(node, thread, entered[0], entered[-1])
+            sides.append(entered[0].or_null(entered[1:]))
+        self.programs[node] = types_of(node, sides)
         self.schemas |= self.programs[node].schemas(node)
+
+    def _enter(self, node: StatefulNode, side: int, parent: Port, thread: Thread, rows: Rows) -> Entered:
+        """Lead the rows of a parent to an input of a step."""
+        frame = self.frames[thread]
+        if thread is not None:
+            _check_time(frame, thread, node)
+        asked = (
+            [first_rows(self.kernel, node, rows.schema)]
+            if isinstance(node, WindowTopNode | TopNode)
+            else ask(self.kernel, node, rows.schema)
+        )
+        inputs = [(f"input{place}", each.input) for place, each in enumerate(asked) if each.input is not None]
+        named = [(name, column(f"`{of}`")) for name, of in zip(node.keys, node.keys_of(side), strict=True)]
+        keys = frame.analyse(rows, named, node.where) if named else None
+        taken = frame.analyse_step(rows, inputs, node) if inputs else None
+        struct = F.col(rows.struct)
+        computed_inputs = (
+            F.struct(
+                *(each.alias(kind.name) for each, kind in zip(taken.over(struct), taken.schema, strict=True))
+            )
+            if taken
+            else F.struct()
+        )
+        may_fail = bool(taken and taken.may_fail())
+        key_schema = keys.schema if keys else StructType()
+        key_columns = (
+            [
+                _told_apart(each, kind, node).alias(kind.name)
+                for each, kind in zip(keys.over(struct), keys.schema, strict=True)
+            ]
+            if keys
+            else []
+        )
+        if isinstance(node, WindowNode) and node.stated is not None:
+            bounds = self._bounds(frame, rows, node)
+            made = F.struct(computed_inputs.alias("inputs"), *bounds)
+            value, computed, rejection = frame.guarded(rows, made, may_fail=True, step=node.name)
+            key_columns += [value[name].alias(name) for name in (START, END)]
+            key_schema = StructType(
+                [*key_schema, *(StructField(name, TimestampType()) for name in (START, END))]
+            )
+            value = value["inputs"]
+        else:
+            value, computed, rejection = frame.guarded(
+                rows, computed_inputs, may_fail=may_fail, step=node.name
+            )
+        if rejection:
+            self.reject(thread, parent.node, rejection, node)
+        row = F.struct(
+            F.col(rows.time).alias("time"),
+            F.struct(*key_columns).alias("key"),
+            value.alias("inputs"),
+            struct.alias("row"),
+        )
+        self.exits.append(_Exit(thread, F.when(computed, row), node, side=side))
+        return Entered(rows.schema, key_schema, taken.schema if taken else StructType(), tuple(asked))
 
     def _bounds(self, frame: Frame, rows: Rows, node: WindowNode) -> list[Column]:
         """Return the bounds of a custom window; a row without good ones fails."""
@@ -235,17 +239,6 @@ class Weaver:
         )
         checked = F.when(wrong, F.raise_error(told).cast("timestamp")).otherwise(start)
         return [checked.alias(START), end.alias(END)]
-
-    def _known(self, node: StatefulNode, types: ProgramTypes, thread: Thread) -> None:
-        known = self.programs.setdefault(node, types)
-        if known.output.simpleString() != types.output.simpleString():
-            from_ = f"source {thread.name!r}" if thread else "one side of a union"
-            raise PlanError(
-                f"{node.verb} {node.name!r} would have {types.output.simpleString()} from {from_} "
-                f"and {known.output.simpleString()} from another",
-                where=node.where,
-                cure="cast the columns to one type before the union",
-            )
 
     def stage(self, fixed: Callable[[Thread], list[Column]]) -> Stage:
         """Make one frame of all: every exit has its place in every frame's struct.
@@ -276,7 +269,7 @@ class Weaver:
             elif isinstance(exit_.leads_to, Port):
                 place["port"] = ports[exit_.leads_to]
             else:
-                place["program"] = exit_.leads_to
+                place |= {"program": exit_.leads_to, "side": exit_.side}
             if exit_.rejects is not None:
                 place["rejects"] = exit_.rejects
             numbered.append(place)
@@ -286,6 +279,17 @@ class Weaver:
         """Lead bytes on that are no rows of the pipeline: ticks, and lines of the ledger."""
         self.special[len(self.exits)] = told
         self.exits.append(_Exit(None, content, None))
+
+
+def _check_same(node: StatefulNode, thread: Thread, known: Entered, now: Entered) -> None:
+    """Refuse rows of several types for one input."""
+    if known.text() != now.text():
+        from_ = f"source {thread.name!r}" if thread else "one side of a union"
+        raise PlanError(
+            f"{node.verb} {node.name!r} would have {now.text()} from {from_} and {known.text()} from another",
+            where=node.where,
+            cure="cast the columns to one type before the union",
+        )
 
 
 def _check_time(frame: Frame, source: SourceNode, node: StatefulNode) -> None:

@@ -242,14 +242,20 @@ def _layer(
                 **_behaviour(node),
                 "key": types.key.jsonValue(),
                 "inputs": types.inputs.jsonValue(),
-                "row": types.row.jsonValue(),
                 "aggregates": [dict(each) for each in _slots(types, step)],
                 "port": ports[Port(node)],
-                "latePort": ports.get(Port(node, "late")),
                 "duplicatePort": ports.get(Port(node, "duplicate")),
                 "rejectedPort": ports[Port(node.sources[0], "rejected")],
                 "output": made.schemas[Port(node)].jsonValue(),
-                "late": types.late.jsonValue(),
+                "sides": [
+                    {
+                        "row": side.row.jsonValue(),
+                        "latePort": ports.get(Port(node, late)),
+                        "late": side.late.jsonValue(),
+                        "full": side.full,
+                    }
+                    for side, late in zip(types.sides, node.late_ports, strict=True)
+                ],
             }
         )
     return {

@@ -25,7 +25,7 @@ final class Combiner {
 
   private final Program program;
   private final Partials partials;
-  private final RowRuns rows;
+  private final RowRuns[] rows;
   private final long judged;
   private final Ledger ledger = new Ledger();
   private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
@@ -38,7 +38,10 @@ final class Combiner {
   Combiner(Program program) {
     this.program = program;
     partials = program.combines() ? new Partials(program.layout(), EXPECTED) : null;
-    rows = new RowRuns(program);
+    rows = new RowRuns[program.sides().size()];
+    for (int side = 0; side < rows.length; side++) {
+      rows[side] = new RowRuns(program, side);
+    }
     judged = EpochWatermarks.of(program.id());
     key = new UnsafeRow(program.key().size());
     inputs = new UnsafeRow(program.inputs().size());
@@ -65,11 +68,13 @@ final class Combiner {
 
   /** Adds to {@code full} what waits for more rows of its group. */
   void flush(Collection<Row> full) {
-    rows.flush(full);
+    for (RowRuns side : rows) {
+      side.flush(full);
+    }
   }
 
-  /** Takes an event; what has to go by itself is added to {@code full} once there is enough of it. */
-  void take(Object base, long address, int size, Position position, Collection<Row> full) {
+  /** Takes an event of an input; what has to go by itself is added to {@code full} once there is enough of it. */
+  void take(int side, Object base, long address, int size, Position position, Collection<Row> full) {
     ledger.in++;
     exit.pointTo(base, address, size);
     if (exit.isNullAt(Program.EXIT_TIME)) {
@@ -82,7 +87,7 @@ final class Combiner {
     int hash = Partials.hash(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes());
     boolean late = isLate(time);
     if (partials == null || late) {
-      rows.add(program.slot(hash), position, exit, program.wantsRow(late), full);
+      rows[side].add(program.slot(hash), position, exit, program.wantsRow(late), full);
       return;
     }
     point(inputs, Program.EXIT_INPUTS);
@@ -92,7 +97,7 @@ final class Combiner {
   /** Whether the event may be late; also finds its slice. */
   private boolean isLate(long time) {
     if (program.window() == null) {
-      return false;
+      return program.stands() && program.forgets(time, judged);
     }
     if (program.window() instanceof SlidingWindow sliding) {
       return judged >= program.closed(sliding.end(time));
@@ -100,9 +105,6 @@ final class Combiner {
     if (program.window() instanceof SessionWindow session) {
       slice = session.slice(time);
       return judged >= program.closed(session.end(time));
-    }
-    if (program.window() == null) {
-      return program.forgets(time, judged);
     }
     Windows windows = (Windows) program.window();
     long now = windows instanceof StatedWindows ? key.getLong(key.numFields() - 1) : windows.slice(time);

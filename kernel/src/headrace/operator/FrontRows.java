@@ -41,8 +41,11 @@ final class FrontRows implements Iterator<Row> {
   private Blobs blobs;
   private boolean read;
 
-  /** One exit of the packed row: to a combiner, or to a port, or a tick; {@code counted} when it is a rejected row of a step's. */
-  private record Exit(int ordinal, Combiner combiner, int port, boolean ticks, Combiner counted) {}
+  /**
+   * One exit of the packed row: to a combiner as one of its step's inputs, or to a port, or a tick; {@code counted} when it is a rejected
+   * row of a step's.
+   */
+  private record Exit(int ordinal, Combiner combiner, int side, int port, boolean ticks, Combiner counted) {}
 
   FrontRows(LayerSpec layer, Iterator<byte[]> packed, Maxima maxima) {
     this.packed = packed;
@@ -53,7 +56,7 @@ final class FrontRows implements Iterator<Row> {
     for (int i = 0; i < exits.length; i++) {
       LayerSpec.Exit exit = layer.exits().get(i);
       fields = Math.max(fields, exit.ordinal() + 1);
-      exits[i] = new Exit(exit.ordinal(), combiner(exit.program()), exit.port() == null ? 0 : exit.port(), exit.ticks(), combiner(exit.rejects()));
+      exits[i] = new Exit(exit.ordinal(), combiner(exit.program()), exit.side(), exit.port() == null ? 0 : exit.port(), exit.ticks(), combiner(exit.rejects()));
     }
     all = combiners.values().toArray(new Combiner[0]);
     flushing = all.length;
@@ -117,7 +120,7 @@ final class FrontRows implements Iterator<Row> {
       int from = (int) (where >>> 32);
       int size = (int) where;
       if (exit.combiner != null) {
-        exit.combiner.take(row.getBaseObject(), row.getBaseOffset() + from, size, position, ready);
+        exit.combiner.take(exit.side, row.getBaseObject(), row.getBaseOffset() + from, size, position, ready);
         if (exit.combiner.full()) {
           flushing = 0;
         }

@@ -25,6 +25,8 @@ public final class Inputs {
   public static final int TICK = 2;
   /** A run of rows of a program, see {@link headrace.step.RowRun}: their places and times are in it. */
   public static final int ROWS = 3;
+  /** The same, of a step's second input. */
+  public static final int RIGHT = 4;
 
   /** The program whose rows pass through. */
   public static final int PASS = 0;

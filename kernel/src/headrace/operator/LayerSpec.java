@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headrace.aggregate.AggregateSpec;
 import headrace.step.Program;
+import headrace.step.Side;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -12,7 +13,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /** A layer as the plan wrote it down in JSON: its programs, and where each exit of a source row leads. */
@@ -21,9 +21,10 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
   /**
    * A nullable struct of the packed row: to a program, or past all of them to a port, or a tick.
    *
+   * @param side which of the program's inputs it leads to
    * @param rejects the program whose input this row failed to become, null for all other rows
    */
-  public record Exit(int ordinal, Integer program, Integer port, boolean ticks, Integer rejects) {}
+  public record Exit(int ordinal, Integer program, int side, Integer port, boolean ticks, Integer rejects) {}
 
   private static final int KEPT = 16;
   // Every task of every epoch asks; Spark's reader of types is far slower than all else a small epoch does.
@@ -69,7 +70,7 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     }
     List<Exit> exits = new ArrayList<>();
     for (JsonNode node : layer.path("exits")) {
-      Exit exit = new Exit(wanted(node, "ordinal").intValue(), integer(node, "program"), integer(node, "port"),
+      Exit exit = new Exit(wanted(node, "ordinal").intValue(), integer(node, "program"), node.path("side").asInt(), integer(node, "port"),
           node.path("ticks").asBoolean(), integer(node, "rejects"));
       if (!exit.ticks() && (exit.program() == null) == (exit.port() == null)) {
         throw new IllegalArgumentException("the exit " + exit.ordinal() + " leads to a program or to a port, not both and not neither");
@@ -85,7 +86,6 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
 
   private static Program program(JsonNode node) {
     StructType inputs = struct(node, "inputs");
-    StructType row = struct(node, "row");
     List<AggregateSpec> aggregates = new ArrayList<>();
     for (JsonNode aggregate : wanted(node, "aggregates")) {
       aggregates.add(aggregate(aggregate, inputs));
@@ -94,12 +94,20 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     if (id <= Inputs.PASS) {
       throw new IllegalArgumentException("a program's id is at least 1, not " + id);
     }
-    Integer latePort = integer(node, "latePort");
-    StructType late = latePort == null ? row.add("late_by_seconds", DataTypes.DoubleType) : struct(node, "late");
+    List<Side> sides = new ArrayList<>();
+    for (JsonNode side : wanted(node, "sides")) {
+      sides.add(side(side));
+    }
     return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), WindowSpec.window(node.path("window")),
         WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
-        node.path("within").asLong(Program.FOREVER), node.path("chained").asBoolean(), struct(node, "key"), inputs, row, aggregates,
-        wanted(node, "port").intValue(), latePort, integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"), late);
+        node.path("within").asLong(Program.FOREVER), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
+        wanted(node, "port").intValue(), integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"));
+  }
+
+  private static Side side(JsonNode node) {
+    Integer latePort = integer(node, "latePort");
+    int[] full = node.path("full").isArray() ? integers(node.path("full")) : null;
+    return new Side(struct(node, "row"), latePort, latePort == null ? null : struct(node, "late"), full);
   }
 
   private static AggregateSpec aggregate(JsonNode node, StructType inputs) {

@@ -53,10 +53,10 @@ public final class Operator extends StatefulProcessor<Row, Row, Row> {
       int kind = row.getInt(Inputs.KIND);
       if (kind == Inputs.TICK) {
         epoch.tick(row.getLong(Inputs.TIME), row.getLong(Inputs.OFFSET));
-      } else if (kind == Inputs.ROWS) {
-        epoch.add(row.<byte[]>getAs(Inputs.PAYLOAD));
+      } else if (kind == Inputs.ROWS || kind == Inputs.RIGHT) {
+        epoch.add(kind == Inputs.ROWS ? 0 : 1, row.<byte[]>getAs(Inputs.PAYLOAD));
       } else {
-        epoch.add(kind == Inputs.ROW, row.getInt(Inputs.SOURCE), row.getInt(Inputs.PARTITION), row.getLong(Inputs.OFFSET),
+        epoch.add(kind == Inputs.ROW ? 0 : Epoch.COMBINED, row.getInt(Inputs.SOURCE), row.getInt(Inputs.PARTITION), row.getLong(Inputs.OFFSET),
             row.getLong(Inputs.TIME), row.<byte[]>getAs(Inputs.PAYLOAD));
       }
     }

@@ -9,19 +9,21 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
-/** A program's rows as operator input: few runs of many rows, each run of one group and of bounded size. */
+/** The rows of one of a program's inputs as operator input: few runs of many rows, each run of one group and of bounded size. */
 final class RowRuns {
   private static final int BOUND = 64 << 10;
   private static final long BOUND_OF_ALL = 32L << 20;
   private static final int FIRST = 1 << 10;
 
   private final Program program;
+  private final int kind;
   private final ByteWriter[] runs;
   private final RowRun run = new RowRun();
   private long bytes;
 
-  RowRuns(Program program) {
+  RowRuns(Program program, int side) {
     this.program = program;
+    kind = side == 0 ? Inputs.ROWS : Inputs.RIGHT;
     runs = new ByteWriter[program.groups().length];
   }
 
@@ -56,7 +58,7 @@ final class RowRuns {
 
   private void flush(int slot, Collection<Row> full) {
     bytes -= runs[slot].size();
-    full.add(RowFactory.create(program.id(), program.groups()[slot], Inputs.ROWS, 0, 0, 0L, 0L, runs[slot].toBytes()));
+    full.add(RowFactory.create(program.id(), program.groups()[slot], kind, 0, 0, 0L, 0L, runs[slot].toBytes()));
     runs[slot].clear();
   }
 }

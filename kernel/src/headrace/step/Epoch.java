@@ -18,8 +18,11 @@ import org.apache.spark.unsafe.Platform;
  * <p>The order of shuffled rows changes from run to run; that of (source, partition, offset) does not. Ticks come last.
  */
 public final class Epoch implements Context {
-  /** Partials, or a row in full; in the payload it is {@code length} bytes from {@code from} on. */
-  private record Input(boolean row, long place, long offset, long time, byte[] payload, int from, int length) {
+  /** In the place of a side: events that were combined before they came. */
+  public static final int COMBINED = -1;
+
+  /** Partials, or a row of one of the step's inputs; in the payload it is {@code length} bytes from {@code from} on. */
+  private record Input(int side, long place, long offset, long time, byte[] payload, int from, int length) {
     long address() {
       return Platform.BYTE_ARRAY_OFFSET + (long) from;
     }
@@ -32,7 +35,7 @@ public final class Epoch implements Context {
       if (order == 0) {
         order = Long.compare(one.time, other.time);
       }
-      return order == 0 ? Boolean.compare(one.row, other.row) : order;
+      return order == 0 ? Integer.compare(one.side, other.side) : order;
     }
   }
 
@@ -56,13 +59,13 @@ public final class Epoch implements Context {
     this.judged = judged;
   }
 
-  /** Takes one input: a row in full, or else partials, whose time is the number of their slice. */
-  public void add(boolean row, int source, int partition, long offset, long time, byte[] payload) {
-    inputs.add(new Input(row, Partials.place(source, partition), offset, time, payload, 0, payload.length));
+  /** Takes a row of one of the step's inputs; or else {@link #COMBINED}, whose time is the number of their slice. */
+  public void add(int side, int source, int partition, long offset, long time, byte[] payload) {
+    inputs.add(new Input(side, Partials.place(source, partition), offset, time, payload, 0, payload.length));
   }
 
-  /** Takes a run of rows. */
-  public void add(byte[] run) {
+  /** Takes a run of rows of one of the step's inputs. */
+  public void add(int side, byte[] run) {
     ByteReader in = RowRun.open(run);
     while (in.hasRemaining()) {
       long place = in.readFixed();
@@ -71,7 +74,7 @@ public final class Epoch implements Context {
       int from = in.position();
       in.skip(length);
       exit.pointTo(run, Platform.BYTE_ARRAY_OFFSET + (long) from, length);
-      inputs.add(new Input(true, place, offset, exit.getLong(Program.EXIT_TIME), run, from, length));
+      inputs.add(new Input(side, place, offset, exit.getLong(Program.EXIT_TIME), run, from, length));
     }
   }
 
@@ -94,11 +97,11 @@ public final class Epoch implements Context {
     step.open(this);
     for (Input input : inputs) {
       position.at(input.time, (int) (input.place >> 32), (int) input.place, input.offset);
-      if (input.row) {
-        exit.pointTo(input.payload, input.address(), input.length);
-        step.onRow(position, exit);
-      } else {
+      if (input.side == COMBINED) {
         step.onPartials(position, input.time, input.payload);
+      } else {
+        exit.pointTo(input.payload, input.address(), input.length);
+        step.onRow(input.side, position, exit);
       }
     }
     if (ticked) {

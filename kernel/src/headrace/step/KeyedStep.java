@@ -53,7 +53,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   KeyedStep(Program program, Layout layout) {
     this.program = program;
     slots = layout.slots();
-    lateRows = program.latePort() == null ? null : new LateWriter(program);
+    lateRows = LateWriter.of(program, 0);
   }
 
   /**
@@ -94,7 +94,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   }
 
   @Override
-  public void onRow(Position position, UnsafeRow exit) {
+  public void onRow(int side, Position position, UnsafeRow exit) {
     position.at(exit.getLong(Program.EXIT_TIME), position.source, position.partition, position.offset);
     take(exit, position);
   }

@@ -20,10 +20,11 @@ import org.apache.spark.sql.types.StructType;
  * @param within how long a step that has no windows remembers, in microseconds, or {@link #FOREVER}
  * @param chained whether its rows come from another stateful step: they are judged by the watermark of the epoch before, since those of
  *     this one left that step before time went on
+ * @param sides its inputs: one, or two of a step that joins
  */
 public record Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation,
-    long within, boolean chained, StructType key, StructType inputs, StructType row, List<AggregateSpec> aggregates, int port,
-    Integer latePort, Integer duplicatePort, Integer rejectedPort, StructType output, StructType late) {
+    long within, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates, int port,
+    Integer duplicatePort, Integer rejectedPort, StructType output) {
 
   /** Nothing is forgotten. */
   public static final long FOREVER = Long.MAX_VALUE;
@@ -58,9 +59,9 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
       throw new IllegalArgumentException("the changes of program '" + name + "' have " + (key.size() + made + 1)
           + " fields (key, rank, columns, change), its output declares " + output.size());
     }
-    if (latePort != null && late.size() != row.size() + 1) {
-      throw new IllegalArgumentException("late rows of program '" + name + "' have " + (row.size() + 1)
-          + " fields (the row, late_by_seconds), its late output declares " + late.size());
+    sides = List.copyOf(sides);
+    if (sides.isEmpty()) {
+      throw new IllegalArgumentException("program '" + name + "' has no inputs");
     }
   }
 
@@ -83,6 +84,18 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
     return window == null && shown() != null;
   }
 
+  /** What the rows of a step's only input look like. */
+  public StructType row() {
+    return only().row();
+  }
+
+  private Side only() {
+    if (sides.size() > 1) {
+      throw new IllegalStateException("step '" + name + "' has " + sides.size() + " inputs");
+    }
+    return sides.get(0);
+  }
+
   /** The place of a key's group among {@link #groups}: a function of the key alone, so that state can be spread anew. */
   public int slot(int keyHash) {
     return Math.floorMod(keyHash, groups.length);
@@ -98,7 +111,7 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
    * only when a row is late and somebody listens.
    */
   public boolean wantsRow(boolean late) {
-    return window == null && !stands() || late && latePort != null;
+    return window == null && !stands() || late && sides.get(0).latePort() != null;
   }
 
   /** The accumulators of the step; those of sessions and standing rankings also say when their events were. */

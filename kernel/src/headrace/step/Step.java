@@ -16,8 +16,8 @@ public interface Step {
   /** Events of one slice that were combined before they came. None of them may be late. */
   void onPartials(Position position, long slice, byte[] entries);
 
-  /** One event, see {@link Program#EXIT_FIELDS}; it may be late. The row is overwritten by the next one. */
-  void onRow(Position position, UnsafeRow exit);
+  /** One event of an input, which are numbered from 0; see {@link Program#EXIT_FIELDS}. It may be late, and is overwritten by the next one. */
+  void onRow(int side, Position position, UnsafeRow exit);
 
   /** Time has come so far: the watermark, and the wall clock in milliseconds. */
   void onTick(long watermark, long processed);

@@ -37,7 +37,7 @@ abstract class WindowStep implements Step {
     layout = program.layout();
     slots = layout.slots();
     panes = PaneWriter.of(program, layout);
-    lateRows = program.latePort() == null ? null : new LateWriter(program);
+    lateRows = LateWriter.of(program, 0);
   }
 
   @Override
@@ -60,7 +60,7 @@ abstract class WindowStep implements Step {
   }
 
   @Override
-  public void onRow(Position position, UnsafeRow exit) {
+  public void onRow(int side, Position position, UnsafeRow exit) {
     long time = exit.getLong(Program.EXIT_TIME);
     position.at(time, position.source, position.partition, position.offset);
     UnsafeRow key = exit.getStruct(Program.EXIT_KEY, program.key().size());

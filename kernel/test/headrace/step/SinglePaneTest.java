@@ -40,8 +40,8 @@ class SinglePaneTest {
   private List<Output> epoch(Program ran, List<Event> full, List<Event> combined, Long tick) {
     watermark = tick == null ? watermark : Math.max(watermark, tick);
     Epoch epoch = new Epoch(5, cells, watermark);
-    full.forEach(event -> epoch.add(true, 0, event.partition(), event.offset(), event.time(), Events.exit(event)));
-    Events.combined(ran, combined).forEach((start, bytes) -> epoch.add(false, 0, 0, combined.get(0).offset(), start, bytes));
+    full.forEach(event -> epoch.add(0, 0, event.partition(), event.offset(), event.time(), Events.exit(event)));
+    Events.combined(ran, combined).forEach((start, bytes) -> epoch.add(Epoch.COMBINED, 0, 0, combined.get(0).offset(), start, bytes));
     if (tick != null) {
       epoch.tick(tick, 0);
     }
@@ -230,7 +230,7 @@ class SinglePaneTest {
       Collections.shuffle(events, random);
       MemoryCells fresh = new MemoryCells();
       Epoch epoch = new Epoch(0, fresh, 120);
-      events.forEach(event -> epoch.add(true, 0, event.partition(), event.offset(), event.time(), Events.exit(event)));
+      events.forEach(event -> epoch.add(0, 0, event.partition(), event.offset(), event.time(), Events.exit(event)));
       epoch.tick(120, 0);
       StringBuilder text = new StringBuilder();
       epoch.run(new SinglePane(program)).forEachRemaining(output -> text.append(output.port()).append(output.offset()).append(Arrays.toString(output.payload())));

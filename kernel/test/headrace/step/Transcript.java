@@ -57,7 +57,7 @@ final class Transcript {
       if ((sent == Sent.COMBINED || sent == Sent.BY_TURNS && turn) && !isLate(exit, epoch.judged())) {
         combined.add(exit);
       } else {
-        epoch.add(true, 0, 0, exit.offset, exit.time, exit.bytes);
+        epoch.add(0, 0, 0, exit.offset, exit.time, exit.bytes);
       }
     }
     combine(combined, epoch);
@@ -138,7 +138,7 @@ final class Transcript {
       for (int entry = 0; entry < partials.size(); entry++) {
         partials.write(entry, out);
       }
-      epoch.add(false, 0, 0, inSlice.get(0).offset, slice, out.toBytes());
+      epoch.add(Epoch.COMBINED, 0, 0, inSlice.get(0).offset, slice, out.toBytes());
     });
   }
 }

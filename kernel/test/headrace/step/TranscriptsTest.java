@@ -91,7 +91,8 @@ class TranscriptsTest {
   private static Map<String, List<String>> came(Program program, List<Output> outputs, Ledger ledger) {
     Map<String, List<String>> lines = new TreeMap<>();
     lines.put(GIVEN, lines(outputs, program.port(), program.output()));
-    lines.put(LATE, program.latePort() == null ? List.of() : lines(outputs, program.latePort(), program.late()));
+    Side only = program.sides().get(0);
+    lines.put(LATE, only.latePort() == null ? List.of() : lines(outputs, only.latePort(), only.late()));
     lines.put(DUPLICATES, program.duplicatePort() == null ? List.of() : lines(outputs, program.duplicatePort(), program.row()));
     lines.put(LEDGER, List.of(ledger(ledger.used, ledger.late, ledger.duplicate)));
     int known = lines.get(GIVEN).size() + lines.get(LATE).size() + lines.get(DUPLICATES).size();
