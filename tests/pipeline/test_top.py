@@ -228,15 +228,27 @@ def test_what_only_spark_knows_is_refused_at_the_users_line(
     assert Path(str(caught.value.where).split(":")[0]).name == Path(__file__).name
 
 
-def test_another_number_of_rows_does_not_fit_the_state(spark: SparkSession, tmp_path: Path) -> None:
-    def pipeline(rows: int) -> Pipeline:
-        best = sales().key_by("shop").top("best", rows, by=F.desc("amount"), columns=["id"])
-        return Pipeline("changed", best=best.to(Kafka("best")))
+def leaders(rows: int, keep: str | None) -> Pipeline:
+    best = sales().key_by("shop").top("best", rows, by=F.desc("amount"), columns=["id"], keep=keep)
+    return Pipeline("changed", best=best.to(Kafka("best")))
 
-    with Harness(pipeline(2), spark, checkpoint=str(tmp_path / "checkpoint")) as harness:
-        harness.feed("sales", *made_up(random.Random(1), 3)).run()
+
+def test_what_does_not_fit_the_state_is_refused_and_another_length_of_keep_goes_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    checkpoint = str(tmp_path / "checkpoint")
+    row = {**made_up(random.Random(1), 1)[0], "shop": "a", "amount": 1, "at": START}
+    with Harness(leaders(2, "10 seconds"), spark, checkpoint=checkpoint) as harness:
+        harness.feed("sales", row).run()
+        feed = harness.feed_id
     with pytest.raises(CheckpointError, match="was top 2 by amount desc of id = id and is now top 3"):
-        Harness(pipeline(3), spark, checkpoint=str(tmp_path / "checkpoint"))
+        Harness(leaders(3, "10 seconds"), spark, checkpoint=checkpoint)
+    with pytest.raises(CheckpointError, match="top was keep for a time, kind top and is now keep for ever"):
+        Harness(leaders(2, None), spark, checkpoint=checkpoint)
+    with Harness(leaders(2, "30 seconds"), spark, checkpoint=checkpoint, feed=feed) as harness:
+        assert not harness.epoch(watermark=START + timedelta(seconds=20)).get("best")
+        [over] = harness.epoch(watermark=START + timedelta(seconds=30))["best"]
+        assert (over["change"], over["rank"], over["id"]) == (-1, 1, row["id"])
 
 
 def test_the_plan_refuses_chance_in_what_rows_are_ordered_by(spark: SparkSession) -> None:

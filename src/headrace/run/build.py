@@ -157,7 +157,8 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
         panes = "one" if node.single else node.accumulate
         return {**node.window.spec(), "panes": panes, "moments": len(moments(node.trigger))}
     if isinstance(node, TopNode):
-        return {"kind": "top"}
+        # Keys that nobody meant to forget have no time at which they are looked at.
+        return {"keep": "for ever" if node.keep is None else "for a time", "kind": "top"}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"kind": "dedup"}
 

@@ -283,7 +283,7 @@ def _compatible(step: Wanted, old: StepState) -> None:
     if step.kind != old.kind:
         raise _changed(step, "kind", old.kind, step.kind)
     if dict(step.window) != dict(old.window):
-        raise _changed(step, "window", _brief(old.window), _brief(step.window))
+        raise _changed(step, step.kind, _brief(old.window), _brief(step.window))
     if set(step.key) != set(old.key):
         raise _changed(step, "key", ", ".join(old.key), ", ".join(step.key))
     if any(kind is not None and kind != old.key[name] for name, kind in step.key.items()):
