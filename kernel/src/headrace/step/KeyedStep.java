@@ -78,6 +78,9 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
     passed = 0;
     stored = context.cells().header();
     header = Header.read(stored, slots, program.name());
+    if (stored == null) {
+      header.processed = context.ticked();
+    }
     judged = Math.max(header.watermark, context.judged());
     header.watermark = judged;
   }
@@ -139,10 +142,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
     if (part.keys == 0) {
       header.parts.remove(PART);
     }
-    byte[] written = header.write();
-    if (!Arrays.equals(written, stored)) {
-      context.cells().putHeader(written);
-    }
+    header.store(context.cells(), stored);
     context = null;
   }
 
