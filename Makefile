@@ -38,6 +38,9 @@ format: setup-dev ## the sources put in form
 bench: setup-dev ## events per second and time per epoch, against Spark's own operators
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+proof: setup-dev ## five million events through many steps, compared with a batch to the row
+	@$(BIN)/python -m proofs $(ARGS)
+
 wheel: setup-dev ## dist/headrace-*.whl, with the kernel and the example in it
 	@rm -rf dist
 	@$(BIN)/python -m build --wheel --no-isolation

@@ -435,6 +435,7 @@ public final class Clock {
       byProgram.put(program.id(), watermark(program.layer() == 0 ? end : start, program));
     }
     spark.setLocalProperty(EpochWatermarks.PROPERTY, EpochWatermarks.format(byProgram));
+    spark.setLocalProperty(EpochTick.PROPERTY, EpochTick.format(start.tick));
     SortedMap<Integer, EpochMaxima.Source> learning = new TreeMap<>();
     for (ClockSpec.Source source : spec.sources()) {
       if (policies.get(source.name()) instanceof Learning) {

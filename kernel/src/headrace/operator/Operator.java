@@ -1,5 +1,6 @@
 package headrace.operator;
 
+import headrace.clock.EpochTick;
 import headrace.clock.EpochWatermarks;
 import headrace.state.Cells;
 import headrace.state.SparkCells;
@@ -47,7 +48,7 @@ public final class Operator extends StatefulProcessor<Row, Row, Row> {
   }
 
   private java.util.Iterator<Output> run(int program, int group, java.util.Iterator<Row> inputs) {
-    Epoch epoch = new Epoch(group, cells, EpochWatermarks.of(program));
+    Epoch epoch = new Epoch(group, cells, EpochWatermarks.of(program), EpochTick.before());
     while (inputs.hasNext()) {
       Row row = inputs.next();
       int kind = row.getInt(Inputs.KIND);

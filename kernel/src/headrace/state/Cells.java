@@ -14,6 +14,8 @@ public interface Cells {
 
   void putHeader(byte[] value);
 
+  void removeHeader();
+
   /** The cell under the key, or null. The array is the caller's. */
   byte[] get(byte[] key);
 

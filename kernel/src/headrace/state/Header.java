@@ -97,7 +97,26 @@ public final class Header {
     return parts.computeIfAbsent(number, absent -> new Part());
   }
 
-  public byte[] write() {
+  /**
+   * Puts the header where it was read from, if it has changed.
+   *
+   * <p>A group in which nothing is open keeps nothing, not even how far time has come: its epochs are told that. So keys that do not come
+   * any more leave no trace, and a step without open windows has no state.
+   */
+  public void store(Cells cells, byte[] read) {
+    if (parts.isEmpty()) {
+      if (read != null) {
+        cells.removeHeader();
+      }
+      return;
+    }
+    byte[] written = write();
+    if (!Arrays.equals(written, read)) {
+      cells.putHeader(written);
+    }
+  }
+
+  byte[] write() {
     ByteWriter out = new ByteWriter(64 + 32 * parts.size());
     out.writeByte(VERSION);
     out.writeFixed(watermark);

@@ -22,6 +22,11 @@ public final class MemoryCells implements Cells {
   }
 
   @Override
+  public void removeHeader() {
+    header = null;
+  }
+
+  @Override
   public byte[] get(byte[] key) {
     byte[] value = cells.get(key);
     return value == null ? null : value.clone();
@@ -44,5 +49,15 @@ public final class MemoryCells implements Cells {
 
   public int size() {
     return cells.size();
+  }
+
+  /** Whether nothing at all is kept. */
+  public boolean isEmpty() {
+    return header == null && cells.isEmpty();
+  }
+
+  @Override
+  public String toString() {
+    return (header == null ? "no header" : "a header of " + header.length + " bytes") + ", " + cells.size() + " cells";
   }
 }

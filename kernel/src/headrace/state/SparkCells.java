@@ -31,6 +31,11 @@ public final class SparkCells implements Cells {
   }
 
   @Override
+  public void removeHeader() {
+    header.clear();
+  }
+
+  @Override
   public byte[] get(byte[] key) {
     return cells.getValue(key);
   }

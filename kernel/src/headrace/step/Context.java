@@ -15,6 +15,9 @@ public interface Context {
   /** The watermark that the rows of this epoch are judged by. */
   long judged();
 
+  /** The processing time of the tick before those of this epoch in milliseconds, {@link #NO_WATERMARK} when there was none. */
+  long ticked();
+
   void emit(Output output);
 
   /** Emits later, after the step is closed: one after another, each only when it is asked for. */

@@ -47,16 +47,21 @@ public final class Epoch implements Context {
   private final List<Output> now = new ArrayList<>();
   private final List<Iterator<Output>> later = new ArrayList<>();
   private final long judged;
+  private final long before;
   private boolean ticked;
   private long watermark = NO_WATERMARK;
   private long processed = NO_WATERMARK;
   private long numbers;
 
-  /** {@code judged}: the watermark that the rows of this epoch are judged by. */
-  public Epoch(int group, Cells cells, long judged) {
+  /**
+   * @param judged the watermark that the rows of this epoch are judged by
+   * @param ticked the processing time of the last tick of an earlier epoch, in milliseconds
+   */
+  public Epoch(int group, Cells cells, long judged, long ticked) {
     this.group = group;
     this.cells = cells;
     this.judged = judged;
+    this.before = ticked;
   }
 
   /** Takes a row of one of the step's inputs; or else {@link #COMBINED}, whose time is the number of their slice. */
@@ -148,6 +153,11 @@ public final class Epoch implements Context {
   @Override
   public long judged() {
     return judged;
+  }
+
+  @Override
+  public long ticked() {
+    return before;
   }
 
   @Override

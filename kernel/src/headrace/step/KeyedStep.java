@@ -84,6 +84,9 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
     passed = 0;
     stored = context.cells().header();
     header = Header.read(stored, slots, program.name());
+    if (stored == null) {
+      header.processed = context.ticked();
+    }
     judged = Math.max(header.watermark, context.judged());
     header.watermark = judged;
   }
@@ -160,10 +163,7 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
       header.parts.remove(PART);
     }
     brought.clear();
-    byte[] written = header.write();
-    if (!Arrays.equals(written, stored)) {
-      context.cells().putHeader(written);
-    }
+    header.store(context.cells(), stored);
     context = null;
   }
 

@@ -6,7 +6,6 @@ import headrace.aggregate.Position;
 import headrace.state.Header;
 import headrace.window.StatedWindows;
 import headrace.window.Windows;
-import java.util.Arrays;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
@@ -46,6 +45,9 @@ abstract class WindowStep implements Step {
     batches.clear();
     stored = context.cells().header();
     header = Header.read(stored, slots, program.name());
+    if (stored == null) {
+      header.processed = context.ticked();
+    }
     judged = Math.max(header.watermark, context.judged());
   }
 
@@ -85,10 +87,7 @@ abstract class WindowStep implements Step {
 
   @Override
   public void close() {
-    byte[] written = header.write();
-    if (!Arrays.equals(written, stored)) {
-      context.cells().putHeader(written);
-    }
+    header.store(context.cells(), stored);
     context = null;
   }
 

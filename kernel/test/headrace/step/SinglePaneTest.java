@@ -39,7 +39,7 @@ class SinglePaneTest {
 
   private List<Output> epoch(Program ran, List<Event> full, List<Event> combined, Long tick) {
     watermark = tick == null ? watermark : Math.max(watermark, tick);
-    Epoch epoch = new Epoch(5, cells, watermark);
+    Epoch epoch = new Epoch(5, cells, watermark, Context.NO_WATERMARK);
     full.forEach(event -> epoch.add(0, 0, event.partition(), event.offset(), event.time(), Events.exit(event)));
     Events.combined(ran, combined).forEach((start, bytes) -> epoch.add(Epoch.COMBINED, 0, 0, combined.get(0).offset(), start, bytes));
     if (tick != null) {
@@ -70,6 +70,18 @@ class SinglePaneTest {
     assertEquals(new Output(Events.PANES, 60, -7, 5, 0, fired.get(0).payload()), fired.get(0));
     assertEquals(List.of(), epoch(List.of(), List.of(), 61L));
     assertEquals(1, cells.size(), "the state of a fired window is gone");
+  }
+
+  @Test
+  void aGroupInWhichNothingIsOpenKeepsNothingAndForgetsNothing() {
+    epoch(List.of(), List.of(event("a", 5, 10, 0)), 0L);
+    assertFalse(cells.isEmpty());
+    assertEquals(1, panes(epoch(List.of(), List.of(), 60L)).size());
+    assertTrue(cells.isEmpty(), cells.toString());
+    assertEquals(List.of(new Late("a", 7, 0.0)), late(epoch(List.of(event("a", 7, 59, 1)), List.of(), null)));
+    assertTrue(cells.isEmpty(), "late rows leave nothing behind: " + cells);
+    assertEquals(List.of(), epoch(List.of(), List.of(), 61L));
+    assertTrue(cells.isEmpty(), "time that goes on leaves nothing behind: " + cells);
   }
 
   @Test
@@ -139,7 +151,7 @@ class SinglePaneTest {
     }
     int pages = cells.size();
     assertTrue(pages > 5, "many keys take many pages");
-    Epoch epoch = new Epoch(5, cells, 60);
+    Epoch epoch = new Epoch(5, cells, 60, Context.NO_WATERMARK);
     epoch.tick(60, 0);
     Iterator<Output> outputs = epoch.run(new SinglePane(program));
     outputs.next();
@@ -229,7 +241,7 @@ class SinglePaneTest {
     for (int run = 0; run < 3; run++) {
       Collections.shuffle(events, random);
       MemoryCells fresh = new MemoryCells();
-      Epoch epoch = new Epoch(0, fresh, 120);
+      Epoch epoch = new Epoch(0, fresh, 120, Context.NO_WATERMARK);
       events.forEach(event -> epoch.add(0, 0, event.partition(), event.offset(), event.time(), Events.exit(event)));
       epoch.tick(120, 0);
       StringBuilder text = new StringBuilder();

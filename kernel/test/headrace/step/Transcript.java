@@ -66,6 +66,17 @@ final class Transcript {
     }
   }
 
+  /** The processing time of the last tick when this epoch is over. */
+  long ticked(JsonNode told, long before) {
+    long clock = told.get("ticks").booleanValue() ? told.get("clock").longValue() : 0;
+    return clock == 0 ? before : Math.max(before, clock);
+  }
+
+  /** The watermark in the last epoch. */
+  long watermark() {
+    return epochs.get(epochs.size() - 1).get("watermark").longValue();
+  }
+
   private Exit exit(JsonNode told) {
     Object name = told.get(KEY).isNull() ? null : UTF8String.fromString(told.get(KEY).textValue());
     Object begins = number(told.get(BEGINS));

@@ -58,11 +58,13 @@ class TranscriptsTest {
     List<String> mismatches = new ArrayList<>();
     MemoryCells cells = new MemoryCells();
     Step step = Steps.of(transcript.program);
+    long ticked = Context.NO_WATERMARK;
     for (int number = 0; number < transcript.epochs.size(); number++) {
       JsonNode told = transcript.epochs.get(number);
       step = restarts ? Steps.of(transcript.program) : step;
-      Epoch epoch = new Epoch(0, cells, told.get("watermark").longValue());
+      Epoch epoch = new Epoch(0, cells, told.get("watermark").longValue(), ticked);
       transcript.feed(told, sent, epoch);
+      ticked = transcript.ticked(told, ticked);
       List<Output> outputs = new ArrayList<>();
       epoch.run(step).forEachRemaining(outputs::add);
       String where = "sent " + sent + (restarts ? ", restarted" : "") + ", epoch " + number;
@@ -75,6 +77,12 @@ class TranscriptsTest {
       takenBackTooLate(transcript.program, outputs).forEach(pane -> mismatches.add(where + ": taken back after its successor: " + pane));
     }
     assertTrue(mismatches.isEmpty(), () -> String.join("\n", mismatches));
+    if (transcript.watermark() < Context.END) {
+      Epoch end = new Epoch(0, cells, Context.END, ticked);
+      end.tick(Context.END, 0);
+      end.run(step).forEachRemaining(output -> { });
+    }
+    assertTrue(cells.isEmpty(), "nothing is kept when time is over, sent " + sent + ": " + cells);
   }
 
   private static Map<String, List<String>> expected(JsonNode told) {
