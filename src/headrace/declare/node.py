@@ -14,6 +14,7 @@ UnionNode          ``.union(...)``                        ``out``
 TransformNode      ``.transform(...)``                    ``out``
 WindowAggNode      ``.key_by().window().agg()``           ``out``, ``late``
 DedupNode          ``.dedup(...)``                        ``out``, ``late``, ``duplicate``
+IntervalJoinNode   ``.join(...)`` of two streams          ``out``, ``late_left``, ``late_right``
 =================  =====================================  ==========================
 
 Rows that a step rejects leave through the ``rejected`` port of the source that they came from.

@@ -16,6 +16,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headrace.declare.join import IntervalJoinNode
 from headrace.declare.node import (
     CHANGE,
     LATE_BY,
@@ -28,6 +29,7 @@ from headrace.declare.node import (
     WindowAggNode,
 )
 from headrace.errors import PlanError
+from headrace.plan import joins
 from headrace.plan.aggregates import Asked
 
 
@@ -53,6 +55,8 @@ class ProgramTypes:
     sides: tuple[SideTypes, ...]
     aggregates: tuple[Mapping[str, Any], ...]
     output: StructType
+    columns: tuple[int, ...] | None = None
+    """Where each column of a join's results is: among the key's, the left row's, then the right row's."""
 
     def schemas(self, node: StatefulNode) -> dict[Port, StructType]:
         """Return the columns of every port of the step."""
@@ -91,6 +95,8 @@ def _or_null(structs: Sequence[StructType]) -> StructType:
 
 def types_of(node: StatefulNode, entered: Sequence[Entered]) -> ProgramTypes:
     """Return the types of a step over what comes to each of its inputs."""
+    if isinstance(node, IntervalJoinNode):
+        return joins.types_of(node, entered)
     [only] = entered
     return _types_of_one(node, only)
 
