@@ -18,7 +18,7 @@ from importlib.metadata import version
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import checked, events, native, ours, trickle, windows
+from benchmarks import checked, events, joins, native, ours, trickle, windows
 from benchmarks.report import Race, Report, Wait
 from headrace.local.stack import Stack
 from headrace.run import session
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from benchmarks.timing import Run
     from headrace import Pipeline
 
-PARTS = ("answers", "epochs", "latency", "tumbling", "stateless", "windows")
+PARTS = ("answers", "epochs", "latency", "tumbling", "stateless", "windows", "joins")
 ROUNDS = 3
 CHECKED = 20_000
 LARGE = 500_000
@@ -150,16 +150,22 @@ def _measure(bench: Bench, options: argparse.Namespace) -> None:
                 Wait(name, trickle.latency(spark, bootstrap, panes, seconds), LATENCY_TARGET)
             ),
         )
-    if {"tumbling", "stateless", "windows"} & set(only):
+    if {"tumbling", "stateless", "windows", "joins"} & set(only):
         _throughput(bench, options)
 
 
 def _throughput(bench: Bench, options: argparse.Namespace) -> None:
     bootstrap, only = bench.bootstrap, options.only
-    bench.races = 3 * ("tumbling" in only) + 2 * ("stateless" in only) + 5 * ("windows" in only)
+    bench.races = (
+        3 * ("tumbling" in only) + 2 * ("stateless" in only) + 5 * ("windows" in only) + 4 * ("joins" in only)
+    )
+    few = events.fill(bootstrap, "few", options.events // 4)
+    if "joins" in only:
+        _joins(bench, options.events // 4)
+    if not {"tumbling", "stateless", "windows"} & set(only):
+        return
     _note(f"filling a topic with {options.events:,} events")
     many = events.fill(bootstrap, "many", options.events)
-    few = events.fill(bootstrap, "few", options.events // 4)
     for filled, rows in ((many, LARGE), (few, MICRO)):
         if "tumbling" in only:
             _tumbling(bench, filled, rows)
@@ -203,6 +209,29 @@ def _window(bench: Bench, filled: Filled, question: windows.Question) -> None:
         bench.report.alone[name] = median(run.rate for run in runs[1:])
 
     bench.attempt(name, alone)
+
+
+def _joins(bench: Bench, count: int) -> None:
+    _note(f"filling two topics with {count:,} events each")
+    topics = [events.fill(bench.bootstrap, f"joined-{seed}", count, seed=seed).topic for seed in joins.SEEDS]
+    for rows in (LARGE // 4, MICRO // 4):
+        for question in joins.questions(count):
+            _join(bench, question, topics, rows)
+
+
+def _join(bench: Bench, question: joins.Question, topics: list[str], rows: int) -> None:
+    spark, bootstrap = bench.spark, bench.bootstrap
+    left, right = topics
+
+    def ours_(seconds: float) -> Run:
+        return ours.run(spark, bootstrap, question.ours(left, right), rows, seconds)
+
+    def native_(seconds: float) -> Run:
+        return native.run(spark, question.native(spark, bootstrap, left, right, rows), seconds)
+
+    target = question.target if rows == LARGE // 4 else None
+    name = f"{question.name}, 2 x {rows / 1000:g}k an epoch"
+    bench.race(name, ours_, native_, question.rows, target)
 
 
 def _race(

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 SCHEMA = "card string, amount bigint, at timestamp"
 
 
-def events(spark: SparkSession, bootstrap: str, topic: str, rows: int | None = None) -> DataFrame:
+def events(
+    spark: SparkSession, bootstrap: str, topic: str, rows: int | None = None, *, name: str = "events"
+) -> DataFrame:
     """Return the events of a topic."""
     reader = (
         spark.readStream.format("kafka")
         # Named sources are on in our sessions, and then every source must have a name.
-        .name("events")
+        .name(name)
         .option("kafka.bootstrap.servers", bootstrap)
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")

@@ -4,6 +4,8 @@ import subprocess
 from headrace.local import java, kernel
 from tests.transcripts import on_machines
 from tests.transcripts.corpus import cases
+from tests.transcripts.joins import corpus as joins
+from tests.transcripts.joins import on_machines as joins_on_machines
 
 # What Spark itself passes to its JVMs on Java 17 and newer.
 _OPENED = [
@@ -19,6 +21,9 @@ def test_the_kernels_own_tests_pass(tmp_path, record_property):
     transcripts = tmp_path / "transcripts.json"
     written = on_machines.write(cases(), transcripts)
     assert written >= 150
+    of_joins = tmp_path / "join-transcripts.json"
+    joins_written = joins_on_machines.write([*joins.cases(), *joins_on_machines.made_up()], of_joins)
+    assert joins_written >= 400
     class_path = kernel.build_tests(here)
     ran = subprocess.run(
         [
@@ -26,6 +31,7 @@ def test_the_kernels_own_tests_pass(tmp_path, record_property):
             *("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.awt.headless=true"),
             *("-Dlog4j2.level=error", f"-Djava.io.tmpdir={tmp_path}"),
             f"-D{on_machines.PROPERTY}={transcripts}",
+            f"-D{joins_on_machines.PROPERTY}={of_joins}",
             *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
             *("-cp", os.pathsep.join(map(str, class_path))),
             "org.junit.platform.console.ConsoleLauncher",
@@ -42,14 +48,15 @@ def test_the_kernels_own_tests_pass(tmp_path, record_property):
         text=True,
         check=False,
     )
-    on_the_machines = _transcripts_in(tmp_path / "TEST-junit-jupiter.xml")
+    on_the_machines = _ran(tmp_path / "TEST-junit-jupiter.xml", "TranscriptsTest")
     record_property("transcripts", on_the_machines)
     record_property("transcripts of several steps", len(cases()) - written)
     assert ran.returncode == 0, ran.stdout
     assert on_the_machines == written
+    assert _ran(tmp_path / "TEST-junit-jupiter.xml", "JoinTranscriptsTest") == joins_written
 
 
-def _transcripts_in(report):
-    """Return how many transcripts the kernel's tests ran."""
+def _ran(report, suite):
+    """Return how many transcripts a suite of the kernel's tests ran."""
     told = report.read_text("utf-8") if report.is_file() else ""
-    return told.count('classname="headrace.step.TranscriptsTest"')
+    return told.count(f'classname="headrace.step.{suite}"')

@@ -21,6 +21,19 @@ class Click:
     page: str
 
 
+@record
+class Shown:
+    ad: str
+    at: datetime
+
+
+@record
+class Clicked:
+    ad_id: str
+    user: str | None
+    at: datetime
+
+
 payments = Topic("payments", Payment, key="card", time="at").stream(watermark=Bounded("5 seconds"))
 refunds = Topic("refunds.eu", Payment, key="card", time="at", start="latest", on_data_loss="continue").stream(
     watermark=Bounded("1 minute", idle="10 seconds")
@@ -60,5 +73,25 @@ ranked = Pipeline(
     leader=leader.to(Kafka("leader")),
     rejected=payments.rejected.to(Kafka("rejected")),
 )
+shown = Topic("shown", Shown, time="at").stream(watermark=Bounded("5 seconds"))
+clicked = Topic("clicked", Clicked, time="at").stream(watermark=Bounded("30 seconds"))
+met = shown.join(
+    "clicks",
+    clicked.where(F.col("user").isNotNull(), name="known"),
+    on={"ad": "ad_id"},
+    within=("0 seconds", "30 minutes"),
+    how="left",
+    lateness="1 minute",
+    suffix="_of_click",
+)
+again = met.join("again", shown, on="ad", within="10 seconds", how="semi")
+clicks_per_ad = met.key_by("ad").window("per-ad", Tumbling("1 hour")).agg(clicks=F.count("user"))
+joins = Pipeline(
+    "joins",
+    met=met.to(Kafka("met")),
+    late=met.late_right.to(Kafka("late")),
+    again=again.to(Kafka("again")),
+    rate=clicks_per_ad.to(Kafka("rate")),
+)
 passing = Pipeline("passing", home=home_pages.to(Kafka("home", key="user")))
-PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, ranked)}
+PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, ranked, joins)}

@@ -88,7 +88,7 @@ def read_step(step: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, An
     return made
 
 
-class _Once(yaml.SafeLoader):  # type: ignore[misc]
+class Once(yaml.SafeLoader):  # type: ignore[misc]
     """A loader to which two entries of one name are a mistake."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
@@ -103,7 +103,7 @@ def cases() -> tuple[Case, ...]:
     read = [
         _case(path.stem, told)
         for path in sorted(FOLDER.glob("*.yaml"))
-        for told in yaml.load(path.read_text(encoding="utf-8"), _Once)  # noqa: S506 - a safe loader
+        for told in yaml.load(path.read_text(encoding="utf-8"), Once)  # noqa: S506 - a safe loader
     ]
     titles = [case.title for case in read]
     assert len(set(titles)) == len(titles), "two transcripts have one name"
@@ -120,7 +120,7 @@ def _case(theme: str, told: dict[str, Any]) -> Case:
         assert each.keys() <= _TOLD, f"{theme}: {told['name']}: {each.keys() - _TOLD}"
         rows = [_row(row, offset + place, keyed=keyed) for place, row in enumerate(each.get("rows", ()))]
         offset += len(rows)
-        epochs.append(Epoch(tuple(rows), _time(each.get("watermark")), _time(each.get("clock"))))
+        epochs.append(Epoch(tuple(rows), time(each.get("watermark")), time(each.get("clock"))))
         expected.append(_expected(each, keyed=keyed))
     case = Case(
         theme,
@@ -141,11 +141,11 @@ def _row(row: list[Any], offset: int = 0, *, keyed: bool) -> Row:
     key, seconds, value, *window = row if keyed else [None, *row]
     values = {"v": value}
     if window:
-        values |= {"begins": _time(window[0]), "ends": _time(window[1])}
-    return Row(key, _time(seconds), (0, 0, offset), values)
+        values |= {"begins": time(window[0]), "ends": time(window[1])}
+    return Row(key, time(seconds), (0, 0, offset), values)
 
 
-def _time(told: float | str | None) -> int | None:
+def time(told: float | str | None) -> int | None:
     """Return microseconds of: seconds since 1970, text with a zone, or "end"."""
     if told is None or told == "end":
         return END if told else None
@@ -166,7 +166,7 @@ def _expected(told: dict[str, Any], *, keyed: bool) -> Written:
         lines[prefix + "late"] = [
             late_line(_row(row[:-1], keyed=keyed), row[-1]) for row in part.get("late", ())
         ]
-        lines[prefix + "panes"] = [_pane_line(pane) for pane in part.get("panes", ())]
+        lines[prefix + "panes"] = [expected_pane(pane) for pane in part.get("panes", ())]
     return tidy(lines)
 
 
@@ -174,15 +174,15 @@ def tidy(lines: Written) -> Written:
     return {port: sorted(found) for port, found in lines.items() if found}
 
 
-def _pane_line(told: dict[Any, Any]) -> str:
+def expected_pane(told: dict[Any, Any]) -> str:
     """Return the line of ``{change: +1, a: [0, 10], n: 1, on_time: 0, last: true}``."""
     left = dict(told)
     change, last = left.pop("change", None), left.pop("last", False)
     [kind] = [kind for kind in _KINDS if kind in left]
     index = left.pop(kind)
     (key, window), *values = left.items()
-    start, end = (_time(each) for each in window) if window else (None, None)
-    values = [(name, _time(each) if name == "at" else each) for name, each in values]
+    start, end = (time(each) for each in window) if window else (None, None)
+    values = [(name, time(each) if name == "at" else each) for name, each in values]
     return pane_line(
         None if key == "all" else key, start, end, dict(values), kind, index, last=last, change=change
     )
@@ -211,7 +211,7 @@ def pane_line(
 def _change_line(told: list[Any], *, keyed: bool) -> str:
     """Return the line of ``[+1, a, 1, 7, 3]``: change, key, rank, value, time."""
     change, key, rank, value, at = told if keyed else [told[0], None, *told[1:]]
-    return change_line(key, rank, value, _time(at), change)
+    return change_line(key, rank, value, time(at), change)
 
 
 def change_line(key: Any, rank: int, value: int | None, time: int, change: int) -> str:

@@ -46,11 +46,15 @@ def time_replaced(source: SourceNode, replaced: str, where: str, kind: type[_Err
 
 def _before_panes(node: Node) -> Iterator[Node]:
     """Yield the steps that rows have come through as they were read; results have a time of their own."""
-    if node.retimes:
-        return
-    for parent in node.parents:
-        yield from _before_panes(parent.node)
-    yield node
+    if _as_read(node):
+        for parent in node.parents:
+            yield from _before_panes(parent.node)
+        yield node
+
+
+def _as_read(node: Node) -> bool:
+    """Tell whether some of a step's rows still have the time that they were read with."""
+    return not node.retimes and (not node.parents or any(_as_read(parent.node) for parent in node.parents))
 
 
 def _projections(node: Node) -> tuple[Projection, ...]:

@@ -16,6 +16,7 @@ WindowAggNode      ``.key_by().window().agg()``           ``out``, ``late``
 WindowTopNode      ``.key_by().window().top()``           ``out``, ``late``
 TopNode            ``.key_by().top(...)``                 ``out``, ``late`` with ``keep=``
 DedupNode          ``.dedup(...)``                        ``out``, ``late``, ``duplicate``
+IntervalJoinNode   ``.join(...)`` of two streams          ``out``, ``late_left``, ``late_right``
 =================  =====================================  ==========================
 
 Rows that a step rejects leave through the ``rejected`` port of the source that they came from.

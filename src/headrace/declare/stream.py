@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from headrace.declare.datatype import BOOLEAN, TIMESTAMP, DataType
 from headrace.declare.duration import duration
 from headrace.declare.event_time import check_event_time
+from headrace.declare.join import How, On, Within, interval_join
 from headrace.declare.keyed import Keyed, Windowed, check_late, check_step_name, check_time, keyed, unkeyed
 from headrace.declare.naming import matches
 from headrace.declare.node import (
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
+_LATE_OF_JOIN = "take .late_left or .late_right from what .join(...) returned"
 _STEP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.#-]*")
 
 
@@ -67,12 +69,24 @@ class Stream:
     @property
     def late(self) -> "Stream":
         """The rows that came too late for their window, in full, with ``late_by_seconds``."""
+        if isinstance(self.port.node, StatefulNode) and len(self.port.node.late_ports) > 1:
+            return self._side("late", "its two streams have late rows of their own", _LATE_OF_JOIN)
         return self._side(
             "late",
             "nothing is late there",
             "take .late from what .agg(...), .dedup(...), .window(...).top(...) "
             "or .top(..., keep=...) returned",
         )
+
+    @property
+    def late_left(self) -> "Stream":
+        """The rows of a join's left stream that came too late, in full, with ``late_by_seconds``."""
+        return self._side("late_left", "nothing is late there", _LATE_OF_JOIN)
+
+    @property
+    def late_right(self) -> "Stream":
+        """The rows of a join's right stream that came too late, in full, with ``late_by_seconds``."""
+        return self._side("late_right", "nothing is late there", _LATE_OF_JOIN)
 
     @property
     def duplicates(self) -> "Stream":
@@ -213,6 +227,39 @@ class Stream:
         check_late(self.port, where)
         length = duration(within, what="within of dedup", positive=True)
         node = DedupNode(name=name, where=where, parents=(self.port,), keys=by_id.keys, within=length)
+        return Stream(Port(node))
+
+    def join(
+        self,
+        name: str,
+        other: "Stream",
+        *,
+        on: On,
+        within: Within,
+        how: How = "inner",
+        lateness: str | timedelta = "0 seconds",
+        suffix: str | None = None,
+    ) -> "Stream":
+        """Bring the rows of two streams together that have equal keys and are near each other in time.
+
+        `within` are the bounds of the other row's time minus this row's, both included; a single length
+        reaches to both sides. Rows leave unmatched (`how` is left, right, full or anti) when the watermark
+        says that nothing can match them any more. Rows that come later than `lateness` leave through
+        ``.late_left`` and ``.late_right``. A column that both have gets `suffix` on the other's side.
+
+        >>> shown.join("clicks", clicked, on="ad", within=("0 seconds", "30 minutes"))  # doctest: +SKIP
+        """
+        node = interval_join(
+            name,
+            self.port,
+            other,
+            on=on,
+            within=within,
+            how=how,
+            lateness=lateness,
+            suffix=suffix,
+            where=caller(),
+        )
         return Stream(Port(node))
 
     def to(self, sink: Sink) -> Delivery:

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.declare.duration import spell
 from headrace.declare.expr import Call, Expression, Given, Method
+from headrace.declare.join import IntervalJoinNode
 from headrace.declare.node import (
     DedupNode,
     Node,
@@ -91,7 +92,7 @@ def losses(layers: Layers) -> list[dict[str, str]]:
     found = [
         {
             "what": f"{node.name}.{port}",
-            "how": "rows later than their window are counted and dropped; deliver it to keep them",
+            "how": f"rows later than {_limit(node)} are counted and dropped; deliver it to keep them",
         }
         for node in layers.programs
         for port in node.late_ports
@@ -113,6 +114,12 @@ def losses(layers: Layers) -> list[dict[str, str]]:
                 }
             )
     return found
+
+
+def _limit(node: StatefulNode) -> str:
+    if isinstance(node, IntervalJoinNode):
+        return "the watermark allows" if not node.lateness else "the join's lateness"
+    return "their window"
 
 
 def _used_ports(layers: Layers) -> set[Port]:
@@ -223,6 +230,8 @@ def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
     if isinstance(node, TopNode):
         of = f" of each {', '.join(node.keys)}" if node.keys else " of all rows"
         return f"{node.ranking.text()}{of}{_columns(node)}; changes after every epoch"
+    if isinstance(node, IntervalJoinNode):
+        return _joins(node)
     if isinstance(node, DedupNode):
         return f"the first row by {', '.join(node.keys)} within {spell(node.within)}"
     return node.verb
@@ -273,10 +282,23 @@ def _panes(node: WindowNode) -> str:
     return f"; panes {', '.join(told)}" if told else ""
 
 
+def _joins(node: IntervalJoinNode) -> str:
+    """Say what meets, and for how long rows are held."""
+    pairs = zip(node.keys, node.right_keys, strict=True)
+    by = ", ".join(_named(left, right) for left, right in pairs)
+    left, right = (spell(each) for each in node.kept)
+    told = f"{node.how} join by {by}, {node.text()}"
+    told += f"; holds left rows for {left}, right rows for {right} of event time"
+    if node.lateness:
+        told += f"; late rows up to {spell(node.lateness)}"
+    whole = _lateness(node)
+    return told if whole == node.lateness else f"{told}; lateness along the chain {spell(whole)}"
+
+
 def _lateness(node: Node) -> timedelta:
     """Add up how late a row may be in the steps on the longest way to a step, itself included."""
     before = max((_lateness(parent.node) for parent in node.parents), default=timedelta(0))
-    return before + node.lateness if isinstance(node, WindowNode) else before
+    return before + node.lateness if isinstance(node, WindowNode | IntervalJoinNode) else before
 
 
 def _bare(expression: Expression) -> str:

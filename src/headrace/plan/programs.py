@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headrace.declare.join import IntervalJoinNode
 from headrace.declare.node import (
     CHANGE,
     LATE_BY,
@@ -30,6 +31,7 @@ from headrace.declare.node import (
 )
 from headrace.declare.top import RANK, TopNode, WindowTopNode
 from headrace.errors import PlanError
+from headrace.plan import joins
 from headrace.plan.aggregates import Asked
 
 
@@ -55,6 +57,8 @@ class ProgramTypes:
     sides: tuple[SideTypes, ...]
     aggregates: tuple[Mapping[str, Any], ...]
     output: StructType
+    columns: tuple[int, ...] | None = None
+    """Where each column of a join's results is: among the key's, the left row's, then the right row's."""
 
     def schemas(self, node: StatefulNode) -> dict[Port, StructType]:
         """Return the columns of every port of the step."""
@@ -93,6 +97,8 @@ def _or_null(structs: Sequence[StructType]) -> StructType:
 
 def types_of(node: StatefulNode, entered: Sequence[Entered]) -> ProgramTypes:
     """Return the types of a step over what comes to each of its inputs."""
+    if isinstance(node, IntervalJoinNode):
+        return joins.types_of(node, entered)
     [only] = entered
     return _types_of_one(node, only)
 

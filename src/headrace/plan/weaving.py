@@ -24,9 +24,11 @@ from pyspark.sql.types import (
 
 from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
+from headrace.declare.join import IntervalJoinNode
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
+from headrace.plan import joins
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers, is_rejected
@@ -211,7 +213,7 @@ class Weaver:
             F.col(rows.time).alias("time"),
             F.struct(*key_columns).alias("key"),
             value.alias("inputs"),
-            struct.alias("row"),
+            _travelling(node, side, rows).alias("row"),
         )
         self.exits.append(_Exit(thread, F.when(computed, row), node, side=side))
         return Entered(rows.schema, key_schema, taken.schema if taken else StructType(), tuple(asked))
@@ -279,6 +281,14 @@ class Weaver:
         """Lead bytes on that are no rows of the pipeline: ticks, and lines of the ledger."""
         self.special[len(self.exits)] = told
         self.exits.append(_Exit(None, content, None))
+
+
+def _travelling(node: StatefulNode, side: int, rows: Rows) -> Column:
+    """Return what of a row comes to a step beside its key."""
+    struct = F.col(rows.struct)
+    if not isinstance(node, IntervalJoinNode):
+        return struct
+    return F.struct(*(struct[name].alias(name) for name in joins.travels(node, side, rows.schema)))
 
 
 def _check_same(node: StatefulNode, thread: Thread, known: Entered, now: Entered) -> None:

@@ -12,10 +12,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
+from headrace.declare.join import IntervalJoinNode, signed
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
 from headrace.declare.top import TopNode
 from headrace.declare.trigger import moments, trigger_spec
-from headrace.declare.watermark import Adaptive, Perfect, ProcessingTime, Punctuated
+from headrace.declare.watermark import Adaptive, Bounded, Perfect, ProcessingTime, Punctuated
 from headrace.plan import back, between, front
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
@@ -72,9 +73,19 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
                 },
                 sources=tuple(source.name for source in node.sources),
                 upstream=fingerprint(node),
+                rows=_held(node, types),
             )
         )
     return steps
+
+
+def _held(node: StatefulNode, types: ProgramTypes) -> tuple[tuple[str, ...], ...]:
+    """Return the columns of the rows that a step holds as they came, each with its type."""
+    if not isinstance(node, IntervalJoinNode):
+        return ()
+    return tuple(
+        tuple(f"{field.name} {field.dataType.simpleString()}" for field in side.row) for side in types.sides
+    )
 
 
 def declared(layers: Layers) -> list[manifests.Wanted]:
@@ -159,6 +170,9 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
     if isinstance(node, TopNode):
         # Keys that nobody meant to forget have no time at which they are looked at.
         return {"keep": "for ever" if node.keep is None else "for a time", "kind": "top"}
+    if isinstance(node, IntervalJoinNode):
+        within = f"{signed(node.lower)} to {signed(node.upper)}"
+        return {"kind": f"{node.how} join", "on": ", ".join(node.keys), "within": within}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"kind": "dedup"}
 
@@ -174,8 +188,37 @@ def _behaviour(node: StatefulNode) -> dict[str, Any]:
         }
     if isinstance(node, TopNode):
         return {} if node.keep is None else {"within": microseconds(node.keep)}
+    if isinstance(node, IntervalJoinNode):
+        return {
+            "interval": {
+                "lower": microseconds(node.lower),
+                "upper": microseconds(node.upper),
+                "how": node.how,
+                "slice": _slice(node),
+            },
+            "lateness": microseconds(node.lateness),
+        }
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"within": microseconds(node.within)}
+
+
+_SLICES = 8
+_LEAST_SLICE = 1_000
+
+
+def _slice(node: IntervalJoinNode) -> int:
+    """Return how much of event time a join holds together: what is due is then let go without a look.
+
+    A row is there for as long as it is held, and before that until the watermark has come to it.
+    """
+    waits = [timedelta(0)]
+    for source in node.sources:
+        watermark = source.watermark
+        if isinstance(watermark, Adaptive):
+            waits.append(watermark.at_most)
+        elif isinstance(watermark, Bounded | ProcessingTime):
+            waits.append(watermark.lag)
+    return max(microseconds(max(node.kept) + max(waits)) // _SLICES, _LEAST_SLICE)
 
 
 def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) -> dict[str, Any]:
@@ -241,6 +284,7 @@ def _layer(
                 "groups": groups[node.name],
                 "chained": number > 0,
                 **_behaviour(node),
+                "columns": types.columns,
                 "key": types.key.jsonValue(),
                 "inputs": types.inputs.jsonValue(),
                 "aggregates": [dict(each) for each in _slots(types, step)],

@@ -37,6 +37,8 @@ class StepState:
     aggregates: Mapping[str, Mapping[str, Any]]
     sources: tuple[str, ...]
     upstream: str
+    rows: tuple[tuple[str, ...], ...] = ()
+    """The columns of the rows that are held as they came, input by input, each with its type."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ class Wanted:
     aggregates: Mapping[str, Mapping[str, Any]]
     sources: tuple[str, ...]
     upstream: str
+    rows: tuple[tuple[str, ...], ...] | None = None
 
 
 def read(folder: Folder) -> Manifest | None:
@@ -119,7 +122,13 @@ def _manifest(values: dict[str, Any]) -> Manifest:
     values["views"] = tuple(values.get("views", ()))
     values["sources"] = {name: SourceState(**source) for name, source in values["sources"].items()}
     values["steps"] = {
-        name: StepState(**{**step, "sources": tuple(step["sources"])})
+        name: StepState(
+            **{
+                **step,
+                "sources": tuple(step["sources"]),
+                "rows": tuple(map(tuple, step.get("rows", ()))),
+            }
+        )
         for name, step in values["steps"].items()
     }
     return Manifest(**values)
@@ -196,6 +205,7 @@ def settle(
                 {name: {**each, "slot": slot} for slot, (name, each) in enumerate(step.aggregates.items())},
                 step.sources,
                 step.upstream,
+                step.rows or (),
             )
             next_program += 1
     _nobody_swapped(manifest, wanted)
@@ -291,7 +301,14 @@ def _compatible(step: Wanted, old: StepState) -> None:
     for source in old.sources:
         if source not in step.sources:
             raise _changed(step, "sources", ", ".join(old.sources), ", ".join(step.sources))
+    if step.rows is not None and step.rows != old.rows:
+        # They are read back by their columns' places.
+        raise _changed(step, "rows", _listed(old.rows), _listed(step.rows))
     _same_aggregates(step, old)
+
+
+def _listed(rows: tuple[tuple[str, ...], ...]) -> str:
+    return " and ".join("(" + ", ".join(columns) + ")" for columns in rows)
 
 
 def _same_aggregates(step: Wanted, old: StepState) -> None:

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headrace.aggregate.AggregateSpec;
+import headrace.step.Interval;
 import headrace.step.Program;
 import headrace.step.Side;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
@@ -100,8 +102,18 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     }
     return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), WindowSpec.window(node.path("window")),
         WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
-        node.path("within").asLong(Program.FOREVER), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
+        node.path("within").asLong(Program.FOREVER), interval(node), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
         wanted(node, "port").intValue(), integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"));
+  }
+
+  private static Interval interval(JsonNode node) {
+    JsonNode told = node.path("interval");
+    if (!told.isObject()) {
+      return null;
+    }
+    Interval.How how = Interval.How.valueOf(wanted(told, "how").textValue().toUpperCase(Locale.ROOT));
+    return new Interval(wanted(told, "lower").longValue(), wanted(told, "upper").longValue(), how, wanted(told, "slice").longValue(),
+        integers(wanted(node, "columns")));
   }
 
   private static Side side(JsonNode node) {

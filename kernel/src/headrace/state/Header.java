@@ -27,6 +27,32 @@ public final class Header {
     public BitSet dirty = new BitSet();
     private long[] due = {};
 
+    public static Part read(ByteReader in) {
+      Part part = new Part();
+      part.keys = in.readUnsigned();
+      part.bytes = in.readUnsigned();
+      part.pages = in.readLength();
+      part.shown = in.readByte() != 0;
+      part.dirty = BitSet.valueOf(in.readBytes());
+      part.due = new long[in.readLength()];
+      for (int page = 0; page < part.due.length; page++) {
+        part.due[page] = in.readFixed();
+      }
+      return part;
+    }
+
+    public void write(ByteWriter out) {
+      out.writeUnsigned(keys);
+      out.writeUnsigned(bytes);
+      out.writeUnsigned(pages);
+      out.writeByte(shown ? 1 : 0);
+      out.writeBytes(dirty.toByteArray());
+      out.writeUnsigned(due.length);
+      for (long watermark : due) {
+        out.writeFixed(watermark);
+      }
+    }
+
     /** The watermark from which on the page wants to be looked at; it may be looked at in vain, but never too late. */
     public long due(int page) {
       return page < due.length ? due[page] : Long.MAX_VALUE;
@@ -72,18 +98,8 @@ public final class Header {
     String written = new String(in.readBytes(), StandardCharsets.UTF_8);
     int count = in.readLength();
     for (int i = 0; i < count; i++) {
-      Part part = new Part();
       long number = in.readFixed();
-      part.keys = in.readUnsigned();
-      part.bytes = in.readUnsigned();
-      part.pages = in.readLength();
-      part.shown = in.readByte() != 0;
-      part.dirty = BitSet.valueOf(in.readBytes());
-      part.due = new long[in.readLength()];
-      for (int page = 0; page < part.due.length; page++) {
-        part.due[page] = in.readFixed();
-      }
-      header.parts.put(number, part);
+      header.parts.put(number, Part.read(in));
     }
     if (count > 0 && !written.equals(slots)) {
       throw new IllegalStateException("the open windows of step '" + step + "' hold the aggregates [" + written + "], it now has [" + slots
@@ -124,17 +140,8 @@ public final class Header {
     out.writeBytes(slots.getBytes(StandardCharsets.UTF_8));
     out.writeUnsigned(parts.size());
     for (Map.Entry<Long, Part> entry : parts.entrySet()) {
-      Part part = entry.getValue();
       out.writeFixed(entry.getKey());
-      out.writeUnsigned(part.keys);
-      out.writeUnsigned(part.bytes);
-      out.writeUnsigned(part.pages);
-      out.writeByte(part.shown ? 1 : 0);
-      out.writeBytes(part.dirty.toByteArray());
-      out.writeUnsigned(part.due.length);
-      for (long watermark : part.due) {
-        out.writeFixed(watermark);
-      }
+      entry.getValue().write(out);
     }
     return out.toBytes();
   }

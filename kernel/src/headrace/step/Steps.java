@@ -8,6 +8,9 @@ public final class Steps {
   private Steps() {}
 
   public static Step of(Program program) {
+    if (program.interval() != null) {
+      return new IntervalJoin(program);
+    }
     if (program.window() == null) {
       return program.stands() ? new Ranking(program) : new Dedup(program);
     }

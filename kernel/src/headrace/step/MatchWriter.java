@@ -1,0 +1,47 @@
+package headrace.step;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+
+/** Matches as rows of the result port; a row that is missing is null in each of its columns. */
+final class MatchWriter {
+  private final Program program;
+  private final UnsafeRow key;
+  private final UnsafeRow[] rows = new UnsafeRow[2];
+  private final GenericInternalRow[] missing = new GenericInternalRow[2];
+  private final JoinedRow beside = new JoinedRow();
+  private final JoinedRow all = new JoinedRow();
+  private UnsafeProjection projection;
+
+  MatchWriter(Program program) {
+    this.program = program;
+    key = new UnsafeRow(program.key().size());
+    for (int side = 0; side < rows.length; side++) {
+      int columns = program.sides().get(side).row().size();
+      rows[side] = new UnsafeRow(columns);
+      missing[side] = new GenericInternalRow(columns);
+    }
+  }
+
+  /** The result as an output: it has no position in a source, and is given one as panes are. */
+  Output write(Match match, int group, long number) {
+    if (projection == null) {
+      projection = Columns.projection(program.output(), program.interval().columns());
+    }
+    (match.left() == null ? match.right() : match.left()).key(key);
+    beside.apply(key, side(Interval.LEFT, match.left()));
+    byte[] payload = projection.apply(all.apply(beside, side(Interval.RIGHT, match.right()))).copy().getBytes();
+    return new Output(program.port(), match.time(), -program.id(), group, number, payload);
+  }
+
+  private InternalRow side(int side, JoinRow row) {
+    if (row == null) {
+      return missing[side];
+    }
+    row.columns(rows[side]);
+    return rows[side];
+  }
+}

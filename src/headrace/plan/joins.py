@@ -1,0 +1,82 @@
+"""What Spark makes of a join of streams: what of its rows travels and is held, and what its results are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import DoubleType, FloatType, StructField, StructType
+
+from headrace.declare.join import (
+    LEFT,
+    RIGHT,
+    IntervalJoinNode,
+    cast_cure,
+    clash_told,
+    clashes,
+    joined,
+    nullable,
+)
+from headrace.errors import PlanError
+from headrace.plan import programs
+
+if TYPE_CHECKING:
+    from headrace.plan.programs import Entered, ProgramTypes, SideTypes
+
+
+def travels(node: IntervalJoinNode, side: int, row: StructType) -> list[str]:
+    """Return the columns of a side that come to the step beside the key.
+
+    The key is there anyway; only floating point is told apart by other bits there than the row may have. What
+    no later step needs travels all the same: the rows held must not change when a step behind the join does.
+    """
+    keys = node.keys_of(side)
+    return [field.name for field in row if field.name not in keys or _floats(field)]
+
+
+def _floats(field: StructField) -> bool:
+    return isinstance(field.dataType, DoubleType | FloatType)
+
+
+def types_of(node: IntervalJoinNode, entered: Sequence[Entered]) -> ProgramTypes:
+    """Return the types of a join."""
+    left, right = entered
+    _check_keys(node, left.key, right.key)
+    if not node.left_only:
+        found = clashes(node, left.row.names, right.row.names)
+        if found:
+            message, cure = clash_told(node, found)
+            raise PlanError(message, where=node.where, cure=cure)
+    sides = tuple(_side(node, side, each.row) for side, each in enumerate(entered))
+    width = len(node.keys)
+    fields, places = [], []
+    for name, side, of in joined(node, left.row.names, right.row.names):
+        field = entered[side].row[of]
+        optional = not node.left_only and nullable(node.how, side)
+        if of in node.keys_of(side) and side == LEFT and (not node.left_only or not _floats(field)):
+            place = node.keys.index(of)
+            optional = not node.left_only and right.row[node.right_keys[place]].nullable
+        else:
+            place = width + sides[side].row.names.index(of)
+            place += len(sides[LEFT].row) if side == RIGHT else 0
+        fields.append(StructField(name, field.dataType, field.nullable or optional))
+        places.append(place)
+    return programs.ProgramTypes(left.key, StructType(), sides, (), StructType(fields), tuple(places))
+
+
+def _side(node: IntervalJoinNode, side: int, row: StructType) -> SideTypes:
+    kept = travels(node, side, row)
+    keys = node.keys_of(side)
+    full = tuple(len(keys) + kept.index(name) if name in kept else keys.index(name) for name in row.names)
+    return programs.SideTypes(StructType([row[name] for name in kept]), programs.late_rows(node, row), full)
+
+
+def _check_keys(node: IntervalJoinNode, left: StructType, right: StructType) -> None:
+    for one, other, named in zip(left, right, node.right_keys, strict=True):
+        if one.dataType.simpleString() != other.dataType.simpleString():
+            raise PlanError(
+                f'join {node.name!r}: the key "{one.name}" is {one.dataType.simpleString()} on the left, '
+                f'and "{named}" is {other.dataType.simpleString()} on the right: they are never equal',
+                where=node.where,
+                cure=cast_cure(named, one.dataType.simpleString()),
+            )
