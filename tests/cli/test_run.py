@@ -120,7 +120,8 @@ def test_ctrl_c_ends_a_hanging_start_at_once(run: Callable[..., Run], when: str)
         began = time.monotonic()
         running.interrupt()
         running.process.wait(SECONDS)
-        assert time.monotonic() - began < 10
+        # A client of Kafka would wait for a minute, and a start that goes on for ever.
+        assert time.monotonic() - began < 30
         assert running.end() == (130, [], "")
         until(lambda: not Path(f"/proc/{jvm}").exists())
 

@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from tests.deliver.packing import packed
+from tests.deliver.waiting import SECONDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -131,7 +132,7 @@ def read(kafka: str, topic: str, *, committed: bool) -> list[Pair]:
     found: list[Pair] = []
     try:
         consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             message = consumer.poll(1)
             if message is None:

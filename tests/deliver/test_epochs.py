@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from tests.deliver.packing import packed
-from tests.deliver.waiting import until
+from tests.deliver.waiting import SECONDS, until
 
 if TYPE_CHECKING:
     from tests.deliver.conftest import Delivering
@@ -24,24 +26,40 @@ def line(failure: Py4JJavaError) -> str:
     return text.split("DeliveryException: ", 1)[1].split("\n", 1)[0]
 
 
-def hanging(delivering: Delivering, epoch: int, seconds: float) -> tuple[threading.Thread, list[Any]]:
-    """Delivers three rows in a thread; the task sleeps ahead of the third, its transaction open."""
-    rows = [packed((text.encode(), text.encode()), None) for text in ("h1", "h2", "h3")]
-    frame = delivering.rows([rows, []]).selectExpr(
-        f"if(at = 2 and length(java_method('java.lang.Thread', 'sleep', {int(seconds * 1000)}L)) < 0,"
-        " null, packed) as packed"
-    )
-    outcome: list[Any] = []
+class Hanging:
+    """Delivers three rows in a thread; the task waits ahead of the third, its transaction open, until it is
+    told to go on: what happens meanwhile may take as long as it does."""
 
-    def run() -> None:
-        try:
-            outcome.append(delivering.send(epoch, frame))
-        except Py4JJavaError as failure:
-            outcome.append(failure)
+    def __init__(self, delivering: Delivering, epoch: int) -> None:
+        self._java: Any = delivering.spark._jvm
+        self._told = f"headrace.tests.{uuid.uuid4()}"
+        rows = [packed((text.encode(), text.encode()), None) for text in ("h1", "h2", "h3")]
+        # Looks a hundred times a second, for a minute at least. What is null, Spark gives as the text of it.
+        told = f"java_method('java.lang.System', 'getProperty', '{self._told}') = 'yes'"
+        sleep = "java_method('java.lang.Thread', 'sleep', 10L) = 'yes'"
+        waited = (
+            f"aggregate(sequence(1, 6000), false, (over, _) -> if(over, true, if({told}, true, {sleep})))"
+        )
+        frame = delivering.rows([rows, []]).selectExpr(f"if(at = 2 and not {waited}, null, packed) as packed")
+        self._outcome: list[Any] = []
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread, outcome
+        def run() -> None:
+            try:
+                self._outcome.append(delivering.send(epoch, frame))
+            except Py4JJavaError as failure:
+                self._outcome.append(failure)
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+        until(lambda: delivering.texts(committed=False))
+
+    def outcome(self) -> Any:
+        """Let it go on, and return what it answered or how it failed."""
+        self._java.java.lang.System.setProperty(self._told, "yes")
+        self._thread.join(timeout=SECONDS)
+        self._java.java.lang.System.clearProperty(self._told)
+        [came] = self._outcome
+        return came
 
 
 def test_an_epoch_arrives_once_and_is_counted(delivering: Delivering):
@@ -126,15 +144,13 @@ def test_a_forgotten_pipeline_has_no_history(delivering: Delivering):
 
 
 def test_a_zombie_is_fenced_and_its_rows_stay_unread(delivering: Delivering):
-    thread, outcome = hanging(delivering, 0, 3)
-    until(lambda: delivering.texts(committed=False))
+    hanging = Hanging(delivering, 0)
     assert delivering.texts() == []  # its open transaction is not committed
     told = delivering.fence()
     assert told["lastEpoch"] == -1
     delivering.deliver(0, ["a"], [])
     assert delivering.texts() == ["a"]  # ... and no longer hides what is written after it
-    thread.join(timeout=30)
-    assert "has taken over" in line(outcome[0])
+    assert "has taken over" in line(hanging.outcome())
     assert delivering.texts() == ["a"]
     assert delivering.deliver(0, ["a"], [])["skipped"] == 1
 
@@ -161,20 +177,16 @@ def test_rows_are_not_written_where_the_markers_are_gone(delivering: Delivering)
 
 
 def test_looking_at_the_markers_disturbs_nobody(delivering: Delivering):
-    thread, outcome = hanging(delivering, 0, 2)
-    until(lambda: delivering.texts(committed=False))
+    hanging = Hanging(delivering, 0)
     assert delivering.look()["checkpoints"] == {"first": -1}
-    thread.join(timeout=30)
-    assert outcome[0]["delivered"]["alerts"] == 3
+    assert hanging.outcome()["delivered"]["alerts"] == 3
     assert delivering.look()["checkpoints"] == {"first": 0}
 
 
 def test_a_second_attempt_beside_the_first_fences_it(delivering: Delivering):
-    thread, outcome = hanging(delivering, 0, 2)
-    until(lambda: delivering.texts(committed=False))
+    hanging = Hanging(delivering, 0)
     delivering.deliver(0, ["h1", "h2", "h3"], [])
-    thread.join(timeout=30)
-    assert "has taken over" in line(outcome[0])
+    assert "has taken over" in line(hanging.outcome())
     assert delivering.texts() == ["h1", "h2", "h3"]
 
 
@@ -188,9 +200,9 @@ def test_a_failing_task_leaves_nothing_and_can_be_tried_again(delivering: Delive
 
 
 def test_a_transaction_that_takes_too_long_says_which_setting_to_raise(delivering: Delivering):
-    thread, outcome = hanging(delivering.but(timeout_ms=1000), 0, 1.5)
-    thread.join(timeout=30)
-    assert "delivery.transaction-timeout" in line(outcome[0])
+    hanging = Hanging(delivering.but(timeout_ms=1000), 0)
+    time.sleep(1.5)
+    assert "delivery.transaction-timeout" in line(hanging.outcome())
     delivering.fence()  # as a start with a longer time does
     delivering.deliver(0, ["a"], [])
     assert delivering.texts() == ["a"]

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 
 from headrace.local import java, kernel
 from tests.deliver.packing import packed
-from tests.deliver.waiting import until
+from tests.deliver.waiting import SECONDS, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class ThirdRowNeverComes:
 
     def hasNext(self) -> bool:  # noqa: N802
         if not self.rows:
-            self.killed.wait(60)
+            self.killed.wait(SECONDS)
         return bool(self.rows)
 
     def next(self) -> bytes:
@@ -69,7 +69,7 @@ def another_jvm() -> Iterator[tuple[Any, Popen[bytes]]]:
         yield gateway.jvm, process
     finally:
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=SECONDS)
         gateway.shutdown_callback_server()
         gateway.close()
 
@@ -87,11 +87,12 @@ def test_rows_of_a_killed_writer_are_read_once(delivering: Delivering):
     with another_jvm() as (jvm, process):
         writer = threading.Thread(target=write, args=(jvm,))
         writer.start()
-        until(lambda: len(delivering.texts(committed=False)) == 3, seconds=60)
+        until(lambda: len(delivering.texts(committed=False)) == 3)
         process.kill()  # SIGKILL
-        process.wait(timeout=10)
+        process.wait(timeout=SECONDS)
         rows.killed.set()
-        writer.join(timeout=10)
+        writer.join(timeout=SECONDS)
+        assert not writer.is_alive()
     assert delivering.texts() == ["a"]
 
     told = delivering.fence()

@@ -9,7 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def until(condition: Callable[[], object], seconds: float = 20) -> None:
+SECONDS = 120
+"""Long enough for a machine that is busy: who waits for a condition waits no longer than that takes."""
+
+
+def until(condition: Callable[[], object], seconds: float = SECONDS) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "what was waited for did not happen"

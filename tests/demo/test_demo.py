@@ -128,7 +128,7 @@ def test_topics_that_are_not_empty_are_refused_all_at_once(kafka, tmp_path):
             producer.produce(topic, b"something else", b"key")
         assert producer.flush(30) == 0
         command = [sys.executable, "-m", "headrace.cli", "demo", "fraud", f"--kafka={kafka}"]
-        refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     finally:
         for deleted in admin.delete_topics(filled).values():
             deleted.result(30)

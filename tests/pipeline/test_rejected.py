@@ -16,7 +16,7 @@ from headrace.testing.values import encode
 from tests.pipeline.shop import at, batch, panes, pipeline, sale, sales
 from tests.run.broker import Broker
 
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 300
 
 DAMAGES: dict[str, tuple[object, str]] = {
     "broken": (b'{"id": "1", "shop": ', "not JSON"),
@@ -90,7 +90,7 @@ def _produce(
         if message.key() is not None:
             damaged[message.partition(), message.offset()] = (message.key().decode(), message.value())
 
-    producer = Producer({"bootstrap.servers": broker.address})
+    producer = Producer({"bootstrap.servers": broker.address, "enable.idempotence": True})
     for number, (kind, row) in enumerate(rows):
         producer.produce(
             topic, encode(row), None if kind is None else kind.encode(), number % 2, on_delivery=delivered

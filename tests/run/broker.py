@@ -1,6 +1,7 @@
 """Topics on the tests' broker: filled, and read as a consumer of results reads them."""
 
 import json
+import time
 import uuid
 from collections.abc import Iterable
 from itertools import cycle
@@ -9,7 +10,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-SECONDS = 30
+SECONDS = 60
 
 
 class Broker:
@@ -20,9 +21,18 @@ class Broker:
     def create(self, topic: str, partitions: int = 2, **config: str) -> None:
         made = self._admin.create_topics([NewTopic(topic, partitions, 1, config=config)])
         made[topic].result(SECONDS)
+        self._known(topic, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
         self._admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(SECONDS)
+        self._known(topic, partitions)
+
+    def _known(self, topic: str, partitions: int) -> None:
+        """Wait until the broker has learned what the controller made; before that, clients find nothing."""
+        deadline = time.monotonic() + SECONDS
+        while len(self.partitions(topic)) < partitions:
+            assert time.monotonic() < deadline, f"{topic} is not known to the broker"
+            time.sleep(0.02)
 
     def send(self, topic: str, rows: Iterable[Any], partition: int | None = None) -> None:
         """Rows go in turn to the topic's partitions, so that a test does not depend on where a client
@@ -30,12 +40,13 @@ class Broker:
         producer = Producer({"bootstrap.servers": self.address, "enable.idempotence": True})
         places = cycle([partition] if partition is not None else self.partitions(topic))
         for row, place in zip(rows, places, strict=False):
-            value = row if isinstance(row, bytes) else json.dumps(row).encode()
+            value = row if isinstance(row, bytes | None) else json.dumps(row).encode()
             producer.produce(topic, value, partition=place)
-        assert producer.flush(SECONDS) == 0
+        assert producer.flush(SECONDS) == 0, f"{topic} does not take its rows"
 
     def partitions(self, topic: str) -> list[int]:
-        return sorted(self._admin.list_topics(topic, SECONDS).topics[topic].partitions)
+        told = self._admin.list_topics(topic, SECONDS).topics[topic].partitions
+        return sorted(number for number, one in told.items() if one.leader >= 0)
 
     def read(self, topic: str) -> list[tuple[int, int, bytes | None, Any]]:
         """All committed records: partition, offset, key, value."""

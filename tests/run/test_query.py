@@ -29,7 +29,7 @@ from headrace import (
 from headrace.run import query, reset, session
 from headrace.run import settings as all_settings
 from headrace.run.settings import Settings
-from tests.deliver.waiting import until
+from tests.deliver.waiting import SECONDS, until
 from tests.pipeline.shop import START, Sale, batch, per_shop, sale
 from tests.run.broker import Broker
 
@@ -71,10 +71,10 @@ class Shop:
         running = query.start(pipeline or self.pipeline(), self.settings, until=until, spark=self.spark)
         lines: list[dict[str, Any]] = []
         try:
-            assert running.wait(120), "the run did not end"
-            running.wait(0.3)
+            assert running.wait(SECONDS), "the run did not end"
+            # Spark tells of the last epoch after its commit, and the query may have ended by then.
+            lines += running.last_progress(SECONDS)
         finally:
-            lines += running.progress()
             if running.active():
                 running.stop()
         running.finish()
@@ -209,7 +209,7 @@ def test_a_reset_shuts_out_whoever_still_runs(shop: Callable[..., Shop]) -> None
         reset.reset(here.pipeline(), here.settings, "append")
         here.broker.send(here.topic, [sale(2, 2)])
         with pytest.raises(HeadraceError):
-            running.wait(60)
+            running.wait(SECONDS)
     finally:
         running.stop()
     assert len(here.broker.values(f"{here.topic}.all")) == 1

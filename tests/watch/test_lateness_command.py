@@ -31,20 +31,9 @@ def message(place):
     return json.dumps({"id": place, "meta": {"at": at(place, late), "by": "x"}}).encode()
 
 
-class InOrder(Broker):
-    """A broker whose rows keep their order: without idempotence, a retry on a new topic may change it."""
-
-    def send(self, topic, rows, partition=0):
-        producer = Producer({"bootstrap.servers": self.address, "enable.idempotence": True})
-        for row in rows:
-            value = row if isinstance(row, bytes | None) else json.dumps(row).encode()
-            producer.produce(topic, value, partition=partition)
-        assert producer.flush(SECONDS) == 0
-
-
 @pytest.fixture(scope="module")
 def broker(kafka):
-    return InOrder(kafka)
+    return Broker(kafka)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +124,7 @@ def test_no_more_rows_than_asked_for_and_of_each_partition(capsys, broker, topic
 def test_from_a_time_of_the_brokers(capsys, broker):
     name = f"lateness-{uuid.uuid4().hex[:8]}"
     broker.create(name, 2, **{"retention.ms": "-1"})
-    producer = Producer({"bootstrap.servers": broker.address})
+    producer = Producer({"bootstrap.servers": broker.address, "enable.idempotence": True})
     for place in range(10):
         stamp = int((START + timedelta(minutes=place)).timestamp() * 1_000)
         producer.produce(name, json.dumps({"at": at(place)}), partition=0, timestamp=stamp)
