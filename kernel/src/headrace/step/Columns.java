@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.List$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Rows made of the columns of another one, in an order of their own. */
@@ -18,6 +19,6 @@ final class Columns {
     for (int i = 0; i < places.length; i++) {
       columns.add(new BoundReference(places[i], made.fields()[i].dataType(), true));
     }
-    return UnsafeProjection.create(CollectionConverters.asScala(columns).toSeq());
+    return UnsafeProjection.create(List$.MODULE$.from(CollectionConverters.asScala(columns)));
   }
 }
