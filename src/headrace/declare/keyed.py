@@ -280,13 +280,13 @@ def _no_time(port: Port, where: str) -> DeclarationError:
         return DeclarationError(
             f"{port.text()} has no event time: its rows could not be read", where=where, cure="do not key it"
         )
-    if all(source.topic.time for source in port.node.sources):
+    if all(source.timed for source in port.node.sources):
         return DeclarationError(
             f"{port.text()} comes from a global window, whose panes have no event time",
             where=where,
             cure="window the rows before it, or deliver it as it is",
         )
-    source = next(source for source in port.node.sources if source.topic.time is None)
+    source = next(source for source in port.node.sources if not source.timed)
     return DeclarationError(
         f"{source.name} has no event time, which windows go by",
         where=where,

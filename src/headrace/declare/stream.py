@@ -37,6 +37,8 @@ from headrace.errors import DeclarationError, caller
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from headrace.declare.table import Table
+
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
 _STEP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.#-]*")
 
@@ -196,6 +198,19 @@ class Stream:
         length = duration(within, what="within of dedup", positive=True)
         node = DedupNode(name=name, where=where, parents=(self.port,), keys=by_id.keys, within=length)
         return Stream(Port(node))
+
+    def latest(self, name: str, *, by: str | Sequence[str]) -> "Table":
+        """Return the table of the last row of each key by event time; what is older changes nothing.
+
+        `name` is the identity of the state, which holds one row for each key.
+
+        >>> payments.latest("last-payment", by="card")  # doctest: +SKIP
+        """
+        from headrace.declare.table import latest
+
+        where = caller()
+        check_step_name(name, "latest", where)
+        return latest(self.port, name, by, where)
 
     def to(self, sink: Sink) -> Delivery:
         """Send the rows to a sink; the result goes into a Pipeline."""

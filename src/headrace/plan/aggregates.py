@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
     from headrace.declare.expr import Expression
-    from headrace.declare.node import WindowAggNode
+    from headrace.declare.node import StatefulNode
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Asked:
     options: Mapping[str, float | bool | str]
 
 
-def ask(kernel: Kernel, node: WindowAggNode, row: StructType) -> list[Asked]:
-    """Let Spark look at the aggregates of a window over rows."""
+def ask(kernel: Kernel, node: StatefulNode, row: StructType) -> list[Asked]:
+    """Let Spark look at the aggregates of a step over rows."""
     columns = [to_column(each.call, row.names).alias(each.name) for each in node.aggregates]
     try:
         empty = kernel.empty(row).agg(*columns)

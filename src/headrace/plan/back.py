@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,7 +12,8 @@ from pyspark.sql.types import BinaryType, StructType
 
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode
 from headrace.declare.sink import Delivery
-from headrace.plan import between, repeatable
+from headrace.declare.table_node import table_key
+from headrace.plan import between, repeatable, tables
 from headrace.plan.between import JSON, LEDGER, as_json
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers, is_rejected, of_rejected
@@ -31,6 +33,8 @@ class Outlet:
     counted: tuple[str, str] | None
     schema: StructType
     ledger: bool = False
+    key: tuple[str, ...] | None = None
+    """Of a table: the columns that tell its rows apart. A value of null deletes the row of the key."""
 
 
 @dataclass
@@ -108,6 +112,9 @@ def rejected_last(layers: Layers) -> list[str]:
 
 def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
     for number, (_, rows) in enumerate(weaver.rows[delivery.port], start=1):
+        if rows.before is not None:
+            _upsert(weaver, label, delivery, rows)
+            continue
         struct = F.col(rows.struct)
         alive = F.col(rows.alive)
         key, alive = _key(weaver, delivery, rows, alive, label)
@@ -115,6 +122,25 @@ def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
         weaver.columns.append(F.when(alive, handed).alias(f"outlet{len(weaver.columns)}"))
         name = label if number == 1 else f"{label}~{number}"
         weaver.outlets.append(Outlet(name, label, None, rows.schema))
+
+
+def _upsert(weaver: _Weaver, label: str, delivery: Delivery, rows: Rows) -> None:
+    """Hand a table over: the key of each change, and the row as it is now, or null where it is gone."""
+    before, after = tables.netted(weaver.frame, rows)
+    change = F.col(before.alive) | F.col(after.alive)
+    row = F.when(F.col(after.alive), F.col(after.struct)).otherwise(F.col(before.struct))
+    either = weaver.frame.rows(F.when(change, row), change, rows.schema).at(rows.time)
+    key = F.lit(None).cast("string")
+    columns = table_key(delivery.port) or ()
+    if delivery.sink.key_expressions():
+        key, _ = _key(weaver, delivery, either, change, label)
+    if len(columns) <= 1:
+        # Kafka deletes by key only. JSON says what text cannot: that there is no value, or no column.
+        key = F.coalesce(key, F.lit(json.dumps(dict.fromkeys(columns), separators=(",", ":"))))
+    value = F.when(F.col(after.alive), as_json(F.col(after.struct)))
+    handed = F.struct(key.cast("binary").alias("key"), value.alias("value"))
+    weaver.columns.append(F.when(change, handed).alias(f"outlet{len(weaver.columns)}"))
+    weaver.outlets.append(Outlet(label, label, None, rows.schema, key=columns))
 
 
 def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: str) -> tuple[Column, Column]:

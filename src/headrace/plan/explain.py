@@ -22,6 +22,14 @@ from headrace.declare.node import (
     WithColumnsNode,
 )
 from headrace.declare.sink import Kafka
+from headrace.declare.table_node import (
+    ChangesNode,
+    GroupNode,
+    TableSourceNode,
+    TableStep,
+    TopicTableNode,
+    table_key,
+)
 from headrace.declare.trigger import AtWatermark
 from headrace.declare.window import Sliding
 from headrace.plan.layers import Layers
@@ -61,7 +69,8 @@ def text(layers: Layers, python: Mapping[Node, str] | None = None) -> str:
         lines.append(f"  {source['name']}")
         lines.append(f"      topic {source['topic']} ({source['codec']}), from {source['start']}")
         if source["watermark"]:
-            lines.append(f"      event time {source['time']}; watermark: {source['watermark']}")
+            time = source["time"] or "of Kafka"
+            lines.append(f"      event time {time}; watermark: {source['watermark']}")
         else:
             lines.append("      no watermark: no step needs event time")
         lines.append(
@@ -91,7 +100,7 @@ def losses(layers: Layers) -> list[dict[str, str]]:
             "how": "rows later than their window are counted and dropped; deliver it to keep them",
         }
         for node in layers.programs
-        if Port(node, "late") not in used
+        if "late" in node.ports and Port(node, "late") not in used
     ]
     for source in layers.sources:
         if Port(source, "rejected") not in used and source.topic.on_error == "reject":
@@ -128,11 +137,21 @@ def _source(source: SourceNode) -> dict[str, Any]:
         "key": topic.key,
         "time": topic.time,
         "start": start,
-        "watermark": source.watermark.text() if source.watermark else None,
+        "watermark": _watermark(source),
         "on_error": "leave through .rejected" if topic.on_error == "reject" else "stop the pipeline",
         "on_data_loss": "stop the pipeline" if topic.on_data_loss == "fail" else "are skipped",
         "columns": list(source.columns),
     }
+
+
+def _watermark(source: SourceNode) -> str | None:
+    if source.watermark is None:
+        return None
+    if isinstance(source, TableSourceNode):
+        return (
+            f"{source.watermark.text().partition(', idle')[0]}; holds nothing up once it is read to its end"
+        )
+    return source.watermark.text()
 
 
 def _step(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> dict[str, Any]:
@@ -147,6 +166,7 @@ def _step(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> dict
         "runs": runs,
         "why": why,
         "columns": list(node.columns) if node.columns is not None else None,
+        **({"table_key": list(key)} if (key := table_key(Port(node))) is not None else {}),
     }
 
 
@@ -167,6 +187,9 @@ def _runs(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> tupl
 
 
 def _runs_in_kernel(layers: Layers, node: StatefulNode, slow: str | None) -> tuple[str, str]:
+    if isinstance(node, TableStep):
+        why = f"layer {layers.layer(node) + 1}: Spark has no tables that change; keeps {node.grows}"
+        return ("kernel, python", f"{why}; before it, {slow} is Python") if slow else ("kernel", why)
     upstream = ", ".join(source.name for source in node.sources)
     how = "state by key group"
     if isinstance(node, WindowAggNode) and not isinstance(node.window, Sliding):
@@ -198,7 +221,7 @@ def _expressions(node: Node) -> tuple[Expression, ...]:
         return (node.condition,)
     if isinstance(node, SelectNode | WithColumnsNode):
         return tuple(each.expression for each in node.projections)
-    if isinstance(node, WindowAggNode):
+    if isinstance(node, WindowAggNode | GroupNode):
         return tuple(each.input for each in node.aggregates if each.input is not None)
     return ()
 
@@ -217,9 +240,23 @@ def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
         made = ", ".join(_named(each.name, each.text()) for each in node.aggregates)
         by = f" by {', '.join(node.keys)}" if node.keys else " of all rows"
         return f"window {node.window.text()}{by}: {made}{_panes(node)}"
+    if isinstance(node, TableStep):
+        return _of_table(node)
     if isinstance(node, DedupNode):
         return f"the first row by {', '.join(node.keys)} within {spell(node.within)}"
     return node.verb
+
+
+def _of_table(node: TableStep) -> str:
+    by = f" by {', '.join(node.keys)}" if node.keys else " of all rows"
+    if isinstance(node, TopicTableNode):
+        return f"table{by}: the last record in the topic's order, a tombstone deletes"
+    if isinstance(node, GroupNode):
+        made = ", ".join(_named(each.name, each.text()) for each in node.aggregates)
+        return f"table of groups{by}: {made}; a group without rows is deleted"
+    if isinstance(node, ChangesNode):
+        return f"changes{by}: op, before, after, sequence"
+    return f"table{by}: the last row by event time"
 
 
 def _panes(node: WindowAggNode) -> str:
@@ -260,7 +297,7 @@ def _delivery(layers: Layers, label: str) -> dict[str, Any]:
         "name": label,
         "where": delivery.where,
         "from": _port(layers, delivery.port),
-        "to": sink.text(),
+        "to": sink.text() + ("" if table_key(delivery.port) is None else ", upserts and tombstones"),
         "guarantee": sink.guarantee,
         "by": _by(sink),
     }

@@ -40,6 +40,8 @@ class Rows:
     alive: str
     schema: StructType
     time: str = ""
+    before: Rows | None = None
+    """Of a table: what its rows were before, as rows of the same schema; these are what they are now."""
 
     def at(self, time: str) -> Rows:
         """Return the same rows with an event time."""

@@ -13,6 +13,14 @@ from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode
+from headrace.declare.table_node import (
+    ChangesNode,
+    GroupNode,
+    LatestNode,
+    TableSourceNode,
+    TableStep,
+    TopicTableNode,
+)
 from headrace.declare.trigger import moments, trigger_spec
 from headrace.declare.watermark import Adaptive, Perfect, ProcessingTime, Punctuated
 from headrace.plan import back, between, front
@@ -49,7 +57,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
     steps = []
     for node in layers.programs:
         types = made.programs[node]
-        texts = {each.name: each.text() for each in node.aggregates}
+        texts = _texts(node)
         steps.append(
             manifests.Wanted(
                 name=node.name,
@@ -68,7 +76,8 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
                         "text": texts[each["name"]],
                     }
                     for each in types.aggregates
-                },
+                }
+                | _row(node, types),
                 sources=tuple(source.name for source in node.sources),
                 upstream=fingerprint(node),
             )
@@ -86,12 +95,26 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
             kind=node.verb,
             window=state_of(node),
             key=dict.fromkeys(_keys(node)),
-            aggregates={each.name: {"text": each.text()} for each in node.aggregates},
+            aggregates={name: {"text": text} for name, text in _texts(node).items()},
             sources=tuple(source.name for source in node.sources),
             upstream=fingerprint(node),
         )
         for node in layers.programs
     ]
+
+
+def _texts(node: StatefulNode) -> dict[str, str]:
+    if isinstance(node, LatestNode):
+        return {"row": "the row"}
+    return {each.name: each.text() for each in node.aggregates}
+
+
+def _row(node: StatefulNode, types: ProgramTypes) -> dict[str, dict[str, Any]]:
+    """Return what a table keeps of whole rows, as the manifest compares it."""
+    if not isinstance(node, LatestNode):
+        return {}
+    made = {"function": "latest", "of": types.row.simpleString(), "options": {}, "text": _texts(node)["row"]}
+    return {"row": made}
 
 
 def build(
@@ -155,6 +178,8 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
     if isinstance(node, WindowAggNode):
         panes = "one" if node.single else node.accumulate
         return {**node.window.spec(), "panes": panes, "moments": len(moments(node.trigger))}
+    if isinstance(node, TableStep):
+        return {"kind": node.verb}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"kind": "dedup"}
 
@@ -168,6 +193,10 @@ def _behaviour(node: StatefulNode) -> dict[str, Any]:
             "lateness": microseconds(node.lateness),
             "accumulate": node.accumulate,
         }
+    if isinstance(node, TableStep):
+        kinds = {GroupNode: "groups", ChangesNode: "changes"}
+        kind = kinds.get(type(node), "latest")
+        return {"table": {"kind": kind, "by_offset": isinstance(node, TopicTableNode)}}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"within": microseconds(node.within)}
 
@@ -175,7 +204,13 @@ def _behaviour(node: StatefulNode) -> dict[str, Any]:
 def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) -> dict[str, Any]:
     return {
         "sources": [
-            {"name": source.name, "index": manifest.sources[source.name].index, "policy": _policy(source)}
+            {
+                "name": source.name,
+                "index": manifest.sources[source.name].index,
+                # A partition of a table that is read to its end waits for nothing.
+                "policy": _policy(source) | ({"idle": 0} if isinstance(source, TableSourceNode) else {}),
+                "table": isinstance(source, TableSourceNode),
+            }
             for source in layers.sources
         ],
         "programs": [
@@ -183,7 +218,8 @@ def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) 
                 "id": manifest.steps[node.name].program,
                 "layer": layers.layer(node),
                 "sources": [source.name for source in node.sources],
-                "groups": groups[node.name],
+                # What a table is does not depend on time.
+                "groups": [] if isinstance(node, GroupNode | ChangesNode) else groups[node.name],
                 "moments": [microseconds(each) for each in _moments(node)],
             }
             for node in layers.programs
@@ -240,7 +276,7 @@ def _layer(
                 "row": types.row.jsonValue(),
                 "aggregates": [dict(each) for each in _slots(types, step)],
                 "port": ports[Port(node)],
-                "latePort": ports[Port(node, "late")],
+                "latePort": ports.get(Port(node, "late")),
                 "duplicatePort": ports.get(Port(node, "duplicate")),
                 "rejectedPort": ports[Port(node.sources[0], "rejected")],
                 "output": made.schemas[Port(node)].jsonValue(),

@@ -6,6 +6,7 @@ import headrace.clock.EpochWatermarks;
 import headrace.state.ByteWriter;
 import headrace.step.Ledger;
 import headrace.step.Program;
+import headrace.step.TableSpec;
 import headrace.window.SessionWindow;
 import headrace.window.StatedWindows;
 import headrace.window.Windows;
@@ -27,7 +28,7 @@ final class Combiner {
   private final Partials partials;
   private final long judged;
   private final Ledger ledger = new Ledger();
-  private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
+  private final UnsafeRow exit;
   private final UnsafeRow key;
   private final UnsafeRow inputs;
   private boolean known;
@@ -38,6 +39,7 @@ final class Combiner {
     this.program = program;
     partials = program.combines() ? new Partials(program.layout(), EXPECTED) : null;
     judged = EpochWatermarks.of(program.id());
+    exit = new UnsafeRow(program.isOfGroups() ? TableSpec.EXIT_FIELDS : Program.EXIT_FIELDS);
     key = new UnsafeRow(program.key().size());
     inputs = new UnsafeRow(program.inputs().size());
   }
@@ -73,6 +75,15 @@ final class Combiner {
     position.time = time;
     point(key, Program.EXIT_KEY);
     int hash = Partials.hash(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes());
+    if (program.isOfGroups()) {
+      point(inputs, Program.EXIT_INPUTS);
+      if (exit.getInt(TableSpec.EXIT_SIGN) < 0) {
+        partials.retract(TableSpec.PART, hash, key, inputs, position);
+      } else {
+        partials.add(TableSpec.PART, hash, key, inputs, position);
+      }
+      return;
+    }
     if (partials == null || isLate(time)) {
       full.add(RowFactory.create(program.id(), program.groups()[program.slot(hash)], Inputs.ROW, position.source, position.partition,
           position.offset, time, exit.copy().getBytes()));

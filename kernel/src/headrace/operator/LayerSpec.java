@@ -5,11 +5,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headrace.aggregate.AggregateSpec;
 import headrace.step.Program;
+import headrace.step.TableSpec;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -99,7 +101,12 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), WindowSpec.window(node.path("window")),
         WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
         node.path("within").asLong(), node.path("chained").asBoolean(), struct(node, "key"), inputs, row, aggregates,
-        wanted(node, "port").intValue(), latePort, integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"), late);
+        wanted(node, "port").intValue(), latePort, integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"), late, table(node.path("table")));
+  }
+
+  private static TableSpec table(JsonNode node) {
+    return node.isMissingNode() || node.isNull() ? null
+        : new TableSpec(TableSpec.Kind.valueOf(wanted(node, "kind").textValue().toUpperCase(Locale.ROOT)), node.path("by_offset").asBoolean());
   }
 
   private static AggregateSpec aggregate(JsonNode node, StructType inputs) {

@@ -2,6 +2,7 @@ package headrace.step;
 
 import headrace.aggregate.AggregateSpec;
 import headrace.aggregate.Layout;
+import headrace.aggregate.Moves;
 import headrace.aggregate.Span;
 import headrace.trigger.Accumulation;
 import headrace.trigger.Trigger;
@@ -18,12 +19,13 @@ import org.apache.spark.sql.types.StructType;
  *
  * @param window null for a step that has no windows
  * @param within how long a step that has no windows remembers, in microseconds
+ * @param table what a step does that makes a table, or works on one; null for all others
  * @param chained whether its rows come from another stateful step: they are judged by the watermark of the epoch before, since those of
  *     this one left that step before time went on
  */
 public record Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation,
     long within, boolean chained, StructType key, StructType inputs, StructType row, List<AggregateSpec> aggregates, int port,
-    Integer latePort, Integer duplicatePort, Integer rejectedPort, StructType output, StructType late) {
+    Integer latePort, Integer duplicatePort, Integer rejectedPort, StructType output, StructType late, TableSpec table) {
 
   /** The fields of an exit to a program: {@code struct<time, key, inputs, row>}. */
   public static final int EXIT_TIME = 0;
@@ -57,18 +59,38 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
     }
   }
 
+  public Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation, long within,
+      boolean chained, StructType key, StructType inputs, StructType row, List<AggregateSpec> aggregates, int port, Integer latePort,
+      Integer duplicatePort, Integer rejectedPort, StructType output, StructType late) {
+    this(id, name, groups, window, trigger, lateness, accumulation, within, chained, key, inputs, row, aggregates, port, latePort,
+        duplicatePort, rejectedPort, output, late, null);
+  }
+
   /** The place of a key's group among {@link #groups}: a function of the key alone, so that state can be spread anew. */
   public int slot(int keyHash) {
     return Math.floorMod(keyHash, groups.length);
   }
 
+  /** Whether the step aggregates a table. */
+  public boolean isOfGroups() {
+    return table != null && table.kind() == TableSpec.Kind.GROUPS;
+  }
+
+  /** Whether the step goes by time at all. */
+  public boolean isTimed() {
+    return table == null || table.kind() == TableSpec.Kind.LATEST;
+  }
+
   /** Whether events are combined before the shuffle: not where a step wants each by itself. */
   public boolean combines() {
-    return window instanceof Windows || window instanceof SessionWindow;
+    return window instanceof Windows || window instanceof SessionWindow || isOfGroups();
   }
 
   /** The accumulators of the step; those of sessions also say when their events were. */
   public Layout layout() {
+    if (isOfGroups()) {
+      return Layout.moving(aggregates, new Moves());
+    }
     return window instanceof SessionWindow ? Layout.spanning(aggregates, new Span()) : Layout.of(aggregates);
   }
 

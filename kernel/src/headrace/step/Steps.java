@@ -8,6 +8,13 @@ public final class Steps {
   private Steps() {}
 
   public static Step of(Program program) {
+    if (program.table() != null) {
+      return switch (program.table().kind()) {
+        case LATEST -> new Latest(program);
+        case GROUPS -> new Groups(program);
+        case CHANGES -> new Changes(program);
+      };
+    }
     if (program.window() == null) {
       return new Dedup(program);
     }

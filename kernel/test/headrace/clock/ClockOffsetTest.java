@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
@@ -37,7 +38,7 @@ class ClockOffsetTest {
 
   private static long watermark(Map<String, Long> sources, Map<Integer, Long> before, String... upstream) {
     ClockSpec.Program program = new ClockSpec.Program(1, 0, List.of(upstream), new int[0], List.of());
-    return Clock.programs(sources, before, List.of(program)).get(1);
+    return Clock.programs(sources, Set.of(), before, List.of(program)).get(1);
   }
 
   @Test
