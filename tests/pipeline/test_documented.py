@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from headrace.plan.checks import check
@@ -13,7 +14,11 @@ from headrace.plan.layers import Layers
 from headrace.run import pipeline_file, types
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "how-to" / "test-a-pipeline.md"
+PAGES = {
+    ROOT / "docs" / "how-to" / "test-a-pipeline.md": 2,
+    ROOT / "docs" / "concepts" / "tables.md": 1,
+}
+"""The pages whose examples are run, with how many tests each has."""
 
 
 def code(page: Path) -> str:
@@ -21,11 +26,12 @@ def code(page: Path) -> str:
     return "\n".join(map(str, found))
 
 
-def test_the_examples_of_the_page_on_testing_pass(spark: SparkSession) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_pass(spark: SparkSession, page: Path) -> None:
     names: dict[str, Any] = {"__name__": "documented"}
-    exec(compile(code(PAGE), str(PAGE), "exec"), names)  # noqa: S102 - our own page
+    exec(compile(code(page), str(page), "exec"), names)  # noqa: S102 - our own page
     tests = [name for name in names if name.startswith("test_")]
-    assert len(tests) == 2
+    assert len(tests) == PAGES[page]
     for name in tests:
         names[name](spark)
 

@@ -16,6 +16,14 @@ class Payment:
 
 
 @record
+class Card:
+    card: str
+    country: str | None
+    limit: Decimal
+    active: bool
+
+
+@record
 class Click:
     user: str
     page: str
@@ -45,4 +53,21 @@ windows = Pipeline(
     rejected=payments.rejected.to(Kafka("rejected")),
 )
 passing = Pipeline("passing", home=home_pages.to(Kafka("home", key="user")))
-PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing)}
+
+cards = Topic("cards", Card, key="card", compacted=True).table()
+homes = (
+    cards.where("active")
+    .group_by("country")
+    .agg(cards=F.count("*"), limits=F.sum("limit"), least=F.min("limit"))
+)
+last = payments.latest("last-payment", by="card")
+tables = Pipeline(
+    "tables",
+    cards=cards.select("card", "country").to(Kafka("cards.short")),
+    homes=homes.to(Kafka("homes")),
+    sizes=homes.group_by("cards").agg(countries=F.count("*")).to(Kafka("sizes")),
+    total=cards.agg(cards=F.count("*")).to(Kafka("total")),
+    last=last.to(Kafka("last")),
+    moved=last.select("card", "country").changes().where("op = 'update'").to(Kafka("moved", key="card")),
+)
+PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, tables)}

@@ -42,7 +42,7 @@ def run(spark: SparkSession, cases: Sequence[Case]) -> list[list[Written]]:
             if any(epoch.restart for epoch in now.values()):
                 harness.restart()
             for number, epoch in now.items():
-                _feed(harness, f"s{number}", epoch)
+                feed(harness, f"s{number}", epoch)
             watermarks = {
                 f"s{number}": _moment(epoch.watermark)
                 for number, epoch in now.items()
@@ -70,7 +70,7 @@ def _declared(number: int, case: Case) -> tuple[Any, Any]:
     return made, base.rejected
 
 
-def _feed(harness: Harness, source: str, epoch: Epoch) -> None:
+def feed(harness: Harness, source: str, epoch: Epoch) -> None:
     for each in sorted((*epoch.records, *epoch.bad), key=lambda each: (each.partition, each.offset)):
         row = None if each.row is None else each.row | {"at": _moment(each.row["at"])}
         key = None if each.key is None else str(each.key).encode()

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from tests.tables import on_spark
 from tests.tables.corpus import Case, Written, cases
 
-PACK = 10
+PACK = 8
 
 
 @pytest.fixture(scope="module")

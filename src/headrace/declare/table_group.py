@@ -149,4 +149,6 @@ def group(port: Port, columns: tuple[Any, ...], name: Any, where: str) -> Groupe
             where=where,
             cure='use letters, digits, "_", "-" and "."; or leave name= out',
         )
-    return Grouped(port, columns, name or f"{port.stem}.by_{'_'.join(columns) or 'nothing'}", where)
+    return Grouped(
+        port, columns, name or f"{port.stem}.{'by_' + '_'.join(columns) if columns else 'all'}", where
+    )

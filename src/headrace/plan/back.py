@@ -12,7 +12,7 @@ from pyspark.sql.types import BinaryType, StructType
 
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode
 from headrace.declare.sink import Delivery
-from headrace.declare.table_node import table_key
+from headrace.declare.table_node import plain, table_key
 from headrace.plan import between, repeatable, tables
 from headrace.plan.between import JSON, LEDGER, as_json
 from headrace.plan.kernel import Kernel
@@ -127,18 +127,23 @@ def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
 def _upsert(weaver: _Weaver, label: str, delivery: Delivery, rows: Rows) -> None:
     """Hand a table over: the key of each change, and the row as it is now, or null where it is gone."""
     before, after = tables.netted(weaver.frame, rows)
-    change = F.col(before.alive) | F.col(after.alive)
-    row = F.when(F.col(after.alive), F.col(after.struct)).otherwise(F.col(before.struct))
-    either = weaver.frame.rows(F.when(change, row), change, rows.schema).at(rows.time)
-    key = F.lit(None).cast("string")
+    there, change = F.col(after.alive), F.col(before.alive) | F.col(after.alive)
     columns = table_key(delivery.port) or ()
-    if delivery.sink.key_expressions():
-        key, _ = _key(weaver, delivery, either, change, label)
-    if len(columns) <= 1:
-        # Kafka deletes by key only. JSON says what text cannot: that there is no value, or no column.
-        key = F.coalesce(key, F.lit(json.dumps(dict.fromkeys(columns), separators=(",", ":"))))
-    value = F.when(F.col(after.alive), as_json(F.col(after.struct)))
-    handed = F.struct(key.cast("binary").alias("key"), value.alias("value"))
+    # The sink has the columns of the key, if perhaps in another order.
+    names = [str(plain(each)) for each in delivery.sink.key_expressions()] or list(columns)
+    parts = [
+        F.when(there, F.col(after.struct)[name]).otherwise(F.col(before.struct)[name]).alias(name)
+        for name in names
+    ]
+    if len(parts) == 1:
+        text = parts[0] if isinstance(rows.schema[names[0]].dataType, BinaryType) else parts[0].cast("string")
+    else:
+        text = F.to_json(F.struct(*parts), JSON) if parts else F.lit(None).cast("string")
+    # Kafka deletes by key only. JSON says what text cannot: that there is no value, or no column.
+    nothing = json.dumps(dict.fromkeys(names), separators=(",", ":"))
+    key = F.coalesce(text.cast("binary"), F.lit(nothing).cast("binary"))
+    value = F.when(there, as_json(F.col(after.struct)))
+    handed = F.struct(key.alias("key"), value.alias("value"))
     weaver.columns.append(F.when(change, handed).alias(f"outlet{len(weaver.columns)}"))
     weaver.outlets.append(Outlet(label, label, None, rows.schema, key=columns))
 

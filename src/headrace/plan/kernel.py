@@ -76,6 +76,10 @@ class Kernel:
         """Evaluate a column into struct<value, error>, so that one row's failure is that row's."""
         return Column(self._expressions.attempt(_java(column)))
 
+    def reads(self, column: Column, names: Sequence[str]) -> bool:
+        """Tell whether a column reads any of these."""
+        return bool(names) and bool(self._expressions.reads(_java(column), list(names)))
+
     def decode_json(self, value: Column, schema: StructType, **specification: object) -> Column:
         """Decode JSON bytes into struct<value, error>."""
         return Column(self._expressions.decodeJson(_java(value), schema.json(), json.dumps(specification)))

@@ -42,39 +42,45 @@ def apart(frame: Frame, rows: Rows) -> Rows:
     row = rows.schema[AFTER].dataType
     assert isinstance(row, StructType)  # noqa: S101 - it is a change
     change, alive = F.col(rows.struct), F.col(rows.alive)
-    sides = [
+    before, after = (
         frame.rows(F.when(alive, change[side]), alive & change[side].isNotNull(), row)
         for side in (BEFORE, AFTER)
-    ]
-    return replace(sides[1], time=rows.time, before=sides[0].at(rows.time))
+    )
+    return replace(after, time=rows.time, before=before.at(rows.time), change=rows.struct)
 
 
 def netted(frame: Frame, rows: Rows) -> tuple[Rows, Rows]:
     """Return what rows were and what they are, where that is not the same."""
     assert rows.before is not None  # noqa: S101 - they are a table's
-    sides = (rows.before, rows)
+    sides = (rows.before, replace(rows, before=None, change=""))
+    if rows.change:
+        return sides
     # Bytes are compared: a map, too, may be in a row.
     was, is_ = (F.when(F.col(side.alive), frame.kernel.pack(F.col(side.struct))) for side in sides)
     differs = frame.fresh("differs")
     frame.add(**{differs: ~was.eqNullSafe(is_)})
-    made = []
-    for side in sides:
-        alive = frame.fresh("alive")
-        frame.add(**{alive: F.col(side.alive) & F.col(differs)})
-        made.append(replace(side, alive=alive, before=None))
-    return made[0], made[1]
+    before, after = (replace(side, alive=frame.fresh("alive")) for side in sides)
+    frame.add(
+        **{before.alive: F.col(rows.before.alive) & F.col(differs)},
+        **{after.alive: F.col(rows.alive) & F.col(differs)},
+    )
+    return before, after
 
 
 def paired(frame: Frame, rows: Rows) -> Rows:
     """Return changes as rows of one struct."""
     before, after = netted(frame, rows)
+    alive = F.col(before.alive) | F.col(after.alive)
+    if rows.change:
+        made = Rows(rows.change, frame.fresh("alive"), pair(rows.schema), rows.time)
+        frame.add(**{made.alive: alive})
+        return made
     change = F.struct(
         *(
             F.when(F.col(side.alive), F.col(side.struct)).alias(name)
             for name, side in ((BEFORE, before), (AFTER, after))
         )
     )
-    alive = F.col(before.alive) | F.col(after.alive)
     return frame.rows(F.when(alive, change), alive, pair(rows.schema)).at(rows.time)
 
 
