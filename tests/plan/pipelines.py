@@ -68,6 +68,9 @@ tables = Pipeline(
     sizes=homes.group_by("cards").agg(countries=F.count("*")).to(Kafka("sizes")),
     total=cards.agg(cards=F.count("*")).to(Kafka("total")),
     last=last.to(Kafka("last")),
+    spent=payments.fold("spent", {"n": 0}, lambda state, _row: {"n": state["n"] + 1}, by="card").to(
+        Kafka("spent")
+    ),
     moved=last.select("card", "country").changes().where("op = 'update'").to(Kafka("moved", key="card")),
 )
 PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, tables)}

@@ -129,7 +129,7 @@ class Table:
             self.key, [row | {name: each.of(row) for name, each in made.items()} for row in self.rows]
         )
 
-    def group_by(self, *columns: str) -> "Grouped":
+    def group_by(self, *columns: str, name: str = "") -> "Grouped":  # noqa: ARG002 - not a word of the answer
         return Grouped(self, columns)
 
     def agg(self, **named: Aggregate) -> "Table":

@@ -81,5 +81,6 @@ def latest(broker: Broker, topic: str) -> dict[bytes | None, Any]:
 
 def policy(address: str, topic: str) -> str:
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    [asked] = AdminClient({"bootstrap.servers": address}).describe_configs([resource]).values()
+    admin = AdminClient({"bootstrap.servers": address})
+    [asked] = admin.describe_configs([resource]).values()
     return str(asked.result(SECONDS)["cleanup.policy"].value)

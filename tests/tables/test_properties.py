@@ -25,9 +25,9 @@ FEW = settings(
 WORDS = {
     "rows": "table",
     "some": 'table.where(F.col("v") > 3).select("k", "g", w=F.col("v") * 2)',
-    "groups": 'table.group_by("g").agg(n=F.count("*"), total=F.sum("v"), most=F.max("v"), '
+    "groups": 'table.group_by("g", name="of").agg(n=F.count("*"), total=F.sum("v"), most=F.max("v"), '
     'kinds=F.count_distinct("v"))',
-    "sizes": 'table.group_by("g").agg(n=F.count("*")).group_by("n").agg(groups=F.count("*"))',
+    "sizes": 'table.group_by("g", name="sized").agg(n=F.count("*")).group_by("n").agg(groups=F.count("*"))',
     "whole": 'table.group_by("g").agg(total=F.sum("v")).agg(all=F.sum("total"), least=F.min("total"))',
 }
 RECORD = st.tuples(
@@ -59,7 +59,10 @@ def pipeline(words: dict[str, str]) -> Pipeline:
     table = declared("items")
     made = {name: eval(text, {"table": table, "F": F}) for name, text in words.items()}  # noqa: S307
     tables: dict[str, Any] = {name: each.to(Kafka(name)) for name, each in made.items()}
-    changes = {f"{name}_changes": each.changes().to(Kafka(f"{name}-changes")) for name, each in made.items()}
+    changes = {
+        f"{name}_changes": each.changes(name=f"{name}-changes").to(Kafka(f"{name}-changes"))
+        for name, each in made.items()
+    }
     return Pipeline("tables", **tables, **changes)
 
 

@@ -6,6 +6,7 @@ node                  verb                             ports
 TableSourceNode       the topic of ``topic.table()``   ``rejected``
 TopicTableNode        ``topic.table()``                ``out``
 LatestNode            ``stream.latest(...)``           ``out``
+FoldNode              ``stream.fold(...)``             ``out``
 GroupNode             ``table.group_by().agg()``       ``out``
 ChangesNode           ``table.changes()``              ``out``, a stream
 ====================  ===============================  =========

@@ -22,6 +22,7 @@ from headrace.declare.node import (
     WithColumnsNode,
 )
 from headrace.declare.sink import Kafka
+from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_node import (
     ChangesNode,
     GroupNode,
@@ -254,6 +255,10 @@ def _of_table(node: TableStep) -> str:
     if isinstance(node, GroupNode):
         made = ", ".join(_named(each.name, each.text()) for each in node.aggregates)
         return f"table of groups{by}: {made}; a group without rows is deleted"
+    if isinstance(node, FoldNode):
+        made = ", ".join(_named(each.name, _bare(each.expression)) for each in node.steps)
+        begin = ", ".join(_named(each.name, _bare(each.expression)) for each in node.initial)
+        return f"fold{by}: {made}; from {begin}"
     if isinstance(node, ChangesNode):
         return f"changes{by}: op, before, after, sequence"
     return f"table{by}: the last row by event time"

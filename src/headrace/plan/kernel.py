@@ -95,6 +95,17 @@ class Kernel:
         failing = tuple(bool(projection.mayFail(each)) for each in range(len(columns)))
         return _analysed(projection, failing)
 
+    def evaluable(self, schema: StructType, columns: Sequence[Column], where: str) -> tuple[StructType, str]:
+        """Let Spark analyse columns that a step evaluates by itself; return types, and what it is told."""
+        try:
+            projection = self.jvm.headrace.expression.Rebind.evaluable(
+                self._session, schema.json(), [_java(column) for column in columns]
+            )
+            compiled = projection.compiled()
+        except Exception as refused:
+            raise refusal(refused, where) from refused
+        return StructType.fromJson(json.loads(projection.schemaJson())), str(compiled)
+
     def transform(self, schema: StructType, function: Any, where: str) -> tuple[Analysed, Any]:
         """Take apart what a user's function makes of an empty frame; second is its condition or None."""
         empty = self.empty(schema)

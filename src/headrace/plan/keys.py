@@ -8,10 +8,23 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, StructField, StructType
 
+from headrace.declare.expr import column
 from headrace.errors import PlanError
 
 if TYPE_CHECKING:
     from headrace.declare.node import StatefulNode
+    from headrace.plan.rows import Frame, Rows
+
+
+def key_of(frame: Frame, node: StatefulNode, rows: Rows, struct: Column) -> tuple[StructType, Column]:
+    """Return the type of the key and the key, read from the struct of a row."""
+    if not node.keys:
+        return StructType(), F.struct()
+    named = [(name, column(f"`{name}`")) for name in node.keys]
+    analysed = frame.analyse(rows, named, node.where)
+    read = zip(analysed.over(struct), analysed.schema, strict=True)
+    key = F.struct(*(told_apart(each, kind, node).alias(kind.name) for each, kind in read))
+    return analysed.schema, key
 
 
 def told_apart(key: Column, kind: StructField, node: StatefulNode) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql.types import (
@@ -41,6 +41,8 @@ class ProgramTypes:
     aggregates: tuple[Mapping[str, Any], ...]
     output: StructType
     late: StructType
+    compiled: Mapping[str, object] = field(default_factory=dict)
+    """What the kernel is told besides, of a step that evaluates expressions by itself."""
 
     def schemas(self, node: StatefulNode) -> dict[Port, StructType]:
         """Return the columns of every port of the step."""

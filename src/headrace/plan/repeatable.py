@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from headrace.declare.expr import Call, Expression, Value
 from headrace.declare.node import Node, SelectNode, StatefulNode, WhereNode, WithColumnsNode
+from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_node import works_on_table
 from headrace.errors import PlanError
 from headrace.plan.layers import Layers
@@ -72,15 +73,18 @@ def check(layers: Layers) -> None:
 def check_tables(layers: Layers) -> None:
     """Refuse what gives another value when a row of a table is taken back: it is computed again then."""
     for node in layers.pipeline.nodes:
-        if not works_on_table(node):
+        # A fold is computed by the kernel, which has no clock of its own.
+        if not works_on_table(node) and not isinstance(node, FoldNode):
             continue
         for expression in _expressions(node):
             found = _named(expression) or _tells_the_time(expression)
             if found is not None:
                 raise PlanError(
-                    f"{found}() gives another value when a row of the table is taken back",
+                    f"{found}() gives another value when a row of the table is taken back"
+                    if works_on_table(node)
+                    else f"{found}() has no value in a fold, which the kernel computes",
                     where=expression.where or node.where,
-                    cure="compute it from the row; or in the stream before .latest(...), "
+                    cure="compute it from the row; or in the stream before .latest(...) or .fold(...), "
                     "where a row is computed once",
                 )
 
@@ -120,6 +124,8 @@ def _expressions(node: Node) -> Iterator[Expression]:
         yield node.condition
     elif isinstance(node, SelectNode | WithColumnsNode):
         yield from (projection.expression for projection in node.projections)
+    elif isinstance(node, FoldNode):
+        yield from (projection.expression for projection in (*node.initial, *node.steps))
     elif isinstance(node, StatefulNode):
         yield from (aggregate.input for aggregate in node.aggregates if aggregate.input is not None)
 

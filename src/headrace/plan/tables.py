@@ -15,11 +15,13 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, FloatType, LongType, StringType, StructField, StructType
 
-from headrace.declare.expr import column
+from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_group import inexact
 from headrace.declare.table_node import AFTER, BEFORE, OP, SEQUENCE, ChangesNode, GroupNode, TopicTableNode
+from headrace.plan import folds
 from headrace.plan.aggregates import Asked, ask
-from headrace.plan.keys import told_apart
+from headrace.plan.keys import key_of, told_apart
+from headrace.plan.program_rows import lead_row
 from headrace.plan.programs import ProgramTypes
 from headrace.plan.rows import Frame, Rows
 
@@ -88,13 +90,15 @@ def lead(weaver: Weaver, node: TableStep, thread: Thread, rows: Rows) -> Program
     """Lead rows to a table's step; return the types that Spark makes of it."""
     if isinstance(node, GroupNode):
         return _group(weaver, node, thread, rows)
+    if isinstance(node, FoldNode):
+        return folds.lead(weaver, node, thread, rows)
     frame = weaver.frames[thread]
     if isinstance(node, ChangesNode):
         changed = paired(frame, rows)
         # A key is of the row that is there; where it was deleted, of the one that was.
         sides = F.coalesce(F.col(changed.struct)[AFTER], F.col(changed.struct)[BEFORE])
-        keys, key = _key(frame, node, rows, sides)
-        _exit(weaver, thread, node, changed, key, changed_row=F.col(changed.struct))
+        keys, key = key_of(frame, node, rows, sides)
+        lead_row(weaver, thread, node, changed, key, changed_row=F.col(changed.struct))
         output = StructType(
             [
                 *keys,
@@ -104,44 +108,11 @@ def lead(weaver: Weaver, node: TableStep, thread: Thread, rows: Rows) -> Program
             ]
         )
         return ProgramTypes(keys, StructType(), changed.schema, (), output, changed.schema)
-    keys, key = _key(frame, node, rows, F.col(rows.struct))
-    _exit(weaver, thread, node, rows, key, changed_row=F.col(rows.struct))
+    keys, key = key_of(frame, node, rows, F.col(rows.struct))
+    lead_row(weaver, thread, node, rows, key, changed_row=F.col(rows.struct))
     if isinstance(node, TopicTableNode):
         _tombstones(weaver, node, thread, rows, keys)
     return ProgramTypes(keys, StructType(), rows.schema, (), pair(rows.schema), rows.schema)
-
-
-def _exit(
-    weaver: Weaver,
-    thread: Thread,
-    node: TableStep,
-    rows: Rows,
-    key: Column,
-    *,
-    changed_row: Column,
-    inputs: Column | None = None,
-    sign: int | None = None,
-) -> None:
-    fields = [
-        F.col(rows.time).alias("time"),
-        key.alias("key"),
-        (F.struct() if inputs is None else inputs).alias("inputs"),
-        changed_row.alias("row"),
-    ]
-    if sign is not None:
-        fields.append(F.lit(sign).alias("sign"))
-    weaver.lead(thread, F.when(F.col(rows.alive), F.struct(*fields)), node)
-
-
-def _key(frame: Frame, node: TableStep, rows: Rows, struct: Column) -> tuple[StructType, Column]:
-    """Return the type of the key and the key, read from the struct of a row."""
-    if not node.keys:
-        return StructType(), F.struct()
-    named = [(name, column(f"`{name}`")) for name in node.keys]
-    analysed = frame.analyse(rows, named, node.where)
-    read = zip(analysed.over(struct), analysed.schema, strict=True)
-    key = F.struct(*(told_apart(each, kind, node).alias(kind.name) for each, kind in read))
-    return analysed.schema, key
 
 
 def _tombstones(weaver: Weaver, node: TableStep, thread: Thread, rows: Rows, keys: StructType) -> None:
@@ -150,7 +121,7 @@ def _tombstones(weaver: Weaver, node: TableStep, thread: Thread, rows: Rows, key
     nothing = F.lit(None).cast(rows.schema)
     deleted = replace(rows, alive=weaver.frames[thread].fresh("alive"))
     weaver.frames[thread].add(**{deleted.alive: F.col(TOMBSTONE).isNotNull()})
-    _exit(weaver, thread, node, deleted, key, changed_row=nothing)
+    lead_row(weaver, thread, node, deleted, key, changed_row=nothing)
 
 
 def _group(weaver: Weaver, node: GroupNode, thread: Thread, rows: Rows) -> ProgramTypes:
@@ -161,7 +132,7 @@ def _group(weaver: Weaver, node: GroupNode, thread: Thread, rows: Rows) -> Progr
     before, after = netted(frame, rows)
     for side, sign in ((before, -1), (after, 1)):
         taken = frame.analyse_step(side, inputs, node) if inputs else None
-        keys, key = _key(frame, node, side, F.col(side.struct))
+        keys, key = key_of(frame, node, side, F.col(side.struct))
         value, computed, rejection = frame.guarded(
             side, _inputs(taken, side), may_fail=bool(taken and taken.may_fail()), step=node.name
         )
@@ -170,7 +141,7 @@ def _group(weaver: Weaver, node: GroupNode, thread: Thread, rows: Rows) -> Progr
             weaver.reject(thread, node, rejection, node)
         alive = frame.fresh("alive")
         frame.add(**{alive: computed})
-        _exit(
+        lead_row(
             weaver,
             thread,
             node,

@@ -32,7 +32,7 @@ def decode_table(frame: Frame, source: TableSourceNode, decoded: Column, schema:
     frame.add(
         __undecoded=F.coalesce(
             F.col("__decoded")["error"],
-            F.when(no_key, F.lit(f"{field.name}: missing, and the key of the table")),
+            F.when(no_key, F.lit(f"field {field.name}: null, and it is the key of the table")),
             F.when(~is_row & F.col("__key_read").isNull(), nothing),
         )
     )

@@ -13,7 +13,9 @@ from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode
+from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_node import (
+    AFTER,
     ChangesNode,
     GroupNode,
     LatestNode,
@@ -106,15 +108,21 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
 def _texts(node: StatefulNode) -> dict[str, str]:
     if isinstance(node, LatestNode):
         return {"row": "the row"}
+    if isinstance(node, FoldNode):
+        return {"state": "the state"}
     return {each.name: each.text() for each in node.aggregates}
 
 
 def _row(node: StatefulNode, types: ProgramTypes) -> dict[str, dict[str, Any]]:
     """Return what a table keeps of whole rows, as the manifest compares it."""
-    if not isinstance(node, LatestNode):
+    if isinstance(node, LatestNode):
+        kept = types.row
+    elif isinstance(node, FoldNode):
+        kept = StructType([types.output[AFTER].dataType[each.name] for each in node.initial])  # type: ignore[index]
+    else:
         return {}
-    made = {"function": "latest", "of": types.row.simpleString(), "options": {}, "text": _texts(node)["row"]}
-    return {"row": made}
+    made = {"function": node.verb, "of": kept.simpleString(), "options": {}}
+    return {name: made | {"text": text} for name, text in _texts(node).items()}
 
 
 def build(
@@ -184,7 +192,7 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
     return {"kind": "dedup"}
 
 
-def _behaviour(node: StatefulNode) -> dict[str, Any]:
+def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
     """Return what a step does with its state; all of it may change from run to run."""
     if isinstance(node, WindowAggNode):
         return {
@@ -194,9 +202,9 @@ def _behaviour(node: StatefulNode) -> dict[str, Any]:
             "accumulate": node.accumulate,
         }
     if isinstance(node, TableStep):
-        kinds = {GroupNode: "groups", ChangesNode: "changes"}
+        kinds = {GroupNode: "groups", ChangesNode: "changes", FoldNode: "fold"}
         kind = kinds.get(type(node), "latest")
-        return {"table": {"kind": kind, "by_offset": isinstance(node, TopicTableNode)}}
+        return {"table": {"kind": kind, "by_offset": isinstance(node, TopicTableNode), **types.compiled}}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"within": microseconds(node.within)}
 
@@ -270,7 +278,7 @@ def _layer(
                 "name": node.name,
                 "groups": groups[node.name],
                 "chained": number > 0,
-                **_behaviour(node),
+                **_behaviour(node, types),
                 "key": types.key.jsonValue(),
                 "inputs": types.inputs.jsonValue(),
                 "row": types.row.jsonValue(),

@@ -54,7 +54,7 @@ public final class Expressions {
   }
 
   private static boolean reads(Expression expression, Set<String> names) {
-    if (expression instanceof UnresolvedAttribute read && names.contains(read.nameParts().head())) {
+    if (expression instanceof UnresolvedAttribute read && names.contains(CollectionConverters.asJava(read.nameParts()).get(0))) {
       return true;
     }
     return CollectionConverters.asJava(expression.children()).stream().anyMatch(child -> reads(child, names));

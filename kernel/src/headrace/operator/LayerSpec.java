@@ -105,8 +105,14 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
   }
 
   private static TableSpec table(JsonNode node) {
-    return node.isMissingNode() || node.isNull() ? null
-        : new TableSpec(TableSpec.Kind.valueOf(wanted(node, "kind").textValue().toUpperCase(Locale.ROOT)), node.path("by_offset").asBoolean());
+    if (node.isMissingNode() || node.isNull()) {
+      return null;
+    }
+    TableSpec.Folding folding = !node.hasNonNull("step") ? null
+        : new TableSpec.Folding(wanted(node, "initial").textValue(), wanted(node, "step").textValue(), wanted(node, "shown").textValue(),
+            wanted(node, "topic").textValue(), node.path("fails").asBoolean());
+    return new TableSpec(TableSpec.Kind.valueOf(wanted(node, "kind").textValue().toUpperCase(Locale.ROOT)),
+        node.path("by_offset").asBoolean(), folding);
   }
 
   private static AggregateSpec aggregate(JsonNode node, StructType inputs) {

@@ -78,7 +78,7 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
 
   /** Whether the step goes by time at all. */
   public boolean isTimed() {
-    return table == null || table.kind() == TableSpec.Kind.LATEST;
+    return table == null || table.kind() == TableSpec.Kind.LATEST || table.kind() == TableSpec.Kind.FOLD;
   }
 
   /** Whether events are combined before the shuffle: not where a step wants each by itself. */

@@ -12,6 +12,7 @@ public final class Steps {
       return switch (program.table().kind()) {
         case LATEST -> new Latest(program);
         case GROUPS -> new Groups(program);
+        case FOLD -> new Fold(program);
         case CHANGES -> new Changes(program);
       };
     }
