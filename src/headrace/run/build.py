@@ -82,6 +82,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
                 | _row(node, types),
                 sources=tuple(source.name for source in node.sources),
                 upstream=fingerprint(node),
+                takes_back=_takes_back(node),
             )
         )
     return steps
@@ -100,9 +101,20 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
             aggregates={name: {"text": text} for name, text in _texts(node).items()},
             sources=tuple(source.name for source in node.sources),
             upstream=fingerprint(node),
+            takes_back=_takes_back(node),
         )
         for node in layers.programs
     ]
+
+
+def _takes_back(node: StatefulNode) -> tuple[str, ...]:
+    """Return the tables of which a step takes rows back: the steps with state right before it."""
+    if not isinstance(node, GroupNode):
+        return ()
+    [parent] = node.parents
+    while not parent.node.stateful:
+        [parent] = parent.node.parents
+    return (parent.node.name,)
 
 
 def _texts(node: StatefulNode) -> dict[str, str]:
