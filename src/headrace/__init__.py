@@ -10,6 +10,8 @@ from headrace.declare.pipeline import Pipeline
 from headrace.declare.record import Precision, decimal, record
 from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
+from headrace.declare.table import Table
+from headrace.declare.table_group import Grouped
 from headrace.declare.topic import Topic
 from headrace.declare.trigger import AfterAll, AfterAny, AfterCount, AtWatermark, Every, Final
 from headrace.declare.view import View
@@ -52,6 +54,7 @@ __all__ = [
     "F",
     "Final",
     "Global",
+    "Grouped",
     "HeadraceError",
     "Hopping",
     "Kafka",
@@ -68,6 +71,7 @@ __all__ = [
     "SetupError",
     "Sliding",
     "Stream",
+    "Table",
     "Topic",
     "Tumbling",
     "View",

@@ -16,6 +16,14 @@ class Payment:
 
 
 @record
+class Card:
+    card: str
+    country: str | None
+    limit: Decimal
+    active: bool
+
+
+@record
 class Click:
     user: str
     page: str
@@ -94,4 +102,24 @@ joins = Pipeline(
     rate=clicks_per_ad.to(Kafka("rate")),
 )
 passing = Pipeline("passing", home=home_pages.to(Kafka("home", key="user")))
-PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, ranked, joins)}
+
+cards = Topic("cards", Card, key="card", compacted=True).table()
+homes = (
+    cards.where("active")
+    .group_by("country")
+    .agg(cards=F.count("*"), limits=F.sum("limit"), least=F.min("limit"))
+)
+last = payments.latest("last-payment", by="card")
+tables = Pipeline(
+    "tables",
+    cards=cards.select("card", "country").to(Kafka("cards.short")),
+    homes=homes.to(Kafka("homes")),
+    sizes=homes.group_by("cards").agg(countries=F.count("*")).to(Kafka("sizes")),
+    total=cards.agg(cards=F.count("*")).to(Kafka("total")),
+    last=last.to(Kafka("last")),
+    spent=payments.fold("spent", {"n": 0}, lambda state, _row: {"n": state["n"] + 1}, by="card").to(
+        Kafka("spent")
+    ),
+    moved=last.select("card", "country").changes().where("op = 'update'").to(Kafka("moved", key="card")),
+)
+PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, ranked, joins, tables)}

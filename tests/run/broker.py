@@ -70,14 +70,9 @@ class Broker:
                 if message.error() is not None:
                     left.discard(message.partition())
                     continue
-                found.append(
-                    (
-                        message.partition(),
-                        message.offset(),
-                        message.key(),
-                        json.loads(message.value(), parse_float=str),
-                    )
-                )
+                value = message.value()
+                told = None if value is None else json.loads(value, parse_float=str)
+                found.append((message.partition(), message.offset(), message.key(), told))
         finally:
             consumer.close()
         return found

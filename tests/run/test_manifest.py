@@ -214,3 +214,33 @@ def test_epochs_without_a_manifest_are_refused(tmp_path: Path) -> None:
     (tmp_path / "offsets" / "0").write_text("v1")
     with pytest.raises(CheckpointError, match="no manifest"):
         manifests.read(LocalFolder(str(tmp_path)))
+
+
+TABLE = replace(VELOCITY, name="cards.table", kind="table", window={"kind": "table"}, aggregates={})
+GROUPS = replace(
+    VELOCITY,
+    name="homes",
+    layer=1,
+    kind="group_by",
+    window={"kind": "group_by"},
+    upstream="cards.table",
+    takes_back=("cards.table",),
+)
+
+
+def test_a_new_step_over_an_old_table_is_refused_as_it_would_start_empty() -> None:
+    old = replace(settle(None, TABLE), layers=2)
+    with pytest.raises(
+        CheckpointError, match=r"'homes' is new .* the table 'cards\.table' .* has rows already"
+    ):
+        settle(old, TABLE, GROUPS)
+    with pytest.raises(CheckpointError, match="is new and would start empty"):
+        manifests.precheck(old, "fraud", SOURCES, [TABLE, GROUPS])
+    assert settle(None, TABLE, GROUPS).steps["homes"].program == 2
+
+
+def test_what_stands_before_a_step_that_takes_rows_back_cannot_change() -> None:
+    old = settle(None, TABLE, GROUPS)
+    assert settle(old, TABLE, GROUPS).steps == old.steps
+    with pytest.raises(CheckpointError, match="'homes': what stands before it was changed"):
+        settle(old, TABLE, replace(GROUPS, upstream="where active of cards.table"))

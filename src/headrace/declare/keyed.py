@@ -358,13 +358,13 @@ def _no_time(port: Port, where: str) -> DeclarationError:
             cure="deliver it as it is; for rows that can be used again, "
             'rank them in windows: .window("name", Tumbling(...)).top(...)',
         )
-    if all(source.topic.time for source in port.node.sources):
+    if all(source.timed for source in port.node.sources):
         return DeclarationError(
             f"{port.text()} comes from a global window, whose panes have no event time",
             where=where,
             cure="window the rows before it, or deliver it as it is",
         )
-    source = next(source for source in port.node.sources if source.topic.time is None)
+    source = next(source for source in port.node.sources if not source.timed)
     return DeclarationError(
         f"{source.name} has no event time, which windows go by",
         where=where,

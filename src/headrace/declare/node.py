@@ -19,6 +19,8 @@ DedupNode          ``.dedup(...)``                        ``out``, ``late``, ``d
 IntervalJoinNode   ``.join(...)`` of two streams          ``out``, ``late_left``, ``late_right``
 =================  =====================================  ==========================
 
+Those of tables are in :mod:`headrace.declare.table_node`.
+
 Rows that a step rejects leave through the ``rejected`` port of the source that they came from.
 """
 
@@ -109,7 +111,7 @@ class Port:
         """Whether rows have a time of their own."""
         return (
             self.name != "rejected"
-            and all(source.topic.time for source in self.node.sources)
+            and all(source.timed for source in self.node.sources)
             and not self._timeless
         )
 
@@ -216,6 +218,11 @@ class SourceNode(Node):
     def columns(self) -> tuple[str, ...]:
         """The fields of the record."""
         return self.topic.schema.names
+
+    @property
+    def timed(self) -> bool:
+        """Whether its rows have an event time."""
+        return self.topic.time is not None
 
     @property
     def stem(self) -> str:

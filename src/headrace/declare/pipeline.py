@@ -10,6 +10,7 @@ from headrace.declare.naming import matches
 from headrace.declare.node import Node, SourceNode
 from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
+from headrace.declare.table import Table
 from headrace.declare.view import View
 from headrace.errors import DeclarationError, caller
 
@@ -83,9 +84,10 @@ class Pipeline:
 def _check_delivery(label: str, delivery: object, where: str) -> None:
     if isinstance(delivery, Delivery):
         return
-    if isinstance(delivery, Stream):
+    if isinstance(delivery, Stream | Table):
+        what = "stream" if isinstance(delivery, Stream) else "table"
         raise DeclarationError(
-            f"{label} is a stream, and goes nowhere yet",
+            f"{label} is a {what}, and goes nowhere yet",
             where=where,
             cure=f'call .to(...) on it: {label}=....to(Kafka("{label}"))',
         )

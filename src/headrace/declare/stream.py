@@ -1,7 +1,7 @@
 """Streams: rows without end, and the verbs that make new streams of them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,7 +36,9 @@ from headrace.declare.window import Window
 from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+    from headrace.declare.table import Table
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
 _LATE_OF_JOIN = "take .late_left or .late_right from what .join(...) returned"
@@ -261,6 +263,51 @@ class Stream:
             where=caller(),
         )
         return Stream(Port(node))
+
+    def latest(self, name: str, *, by: str | Sequence[str]) -> "Table":
+        """Return the table of the last row of each key by event time; what is older changes nothing.
+
+        `name` is the identity of the state, which holds one row for each key.
+
+        >>> payments.latest("last-payment", by="card")  # doctest: +SKIP
+        """
+        from headrace.declare.table import latest
+
+        where = caller()
+        check_step_name(name, "latest", where)
+        return latest(self.port, name, by, where)
+
+    def fold(
+        self,
+        name: str,
+        initial: Mapping[str, Any],
+        step: Callable[["Column", "Column"], Mapping[str, Any]],
+        *,
+        by: str | Sequence[str],
+    ) -> "Table":
+        """Return the table of a state for each key, made anew of itself and each row.
+
+        `initial` are the fields of the state and what they begin with: constants. `step` is called once, with
+        two columns, and gives fields of the next state as expressions of ``state["x"]`` and ``row["y"]``;
+        those that it does not give stay as they are. Rows of an epoch are taken in the order of event time,
+        then position; later epochs come after. A row on which the step fails is rejected, the state stays.
+
+        >>> payments.fold(  # doctest: +SKIP
+        ...     "spent",
+        ...     {"n": 0, "highest": F.lit(0).cast("decimal(12,2)")},
+        ...     lambda state, row: {
+        ...         "n": state["n"] + 1,
+        ...         "highest": F.greatest(state["highest"], row["amount"]),
+        ...     },
+        ...     by="card",
+        ... )
+        """
+        from headrace.declare.table import Table
+        from headrace.declare.table_fold import fold
+
+        where = caller()
+        check_step_name(name, "fold", where)
+        return Table(Port(fold(self.port, name, initial, step, by, where)))
 
     def to(self, sink: Sink) -> Delivery:
         """Send the rows to a sink; the result goes into a Pipeline."""

@@ -16,6 +16,7 @@ from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
     from headrace.declare.stream import Stream
+    from headrace.declare.table import Table
 
 Start = Literal["earliest", "latest"]
 OnError = Literal["reject", "fail"]
@@ -112,6 +113,19 @@ class Topic:
         from headrace.declare.stream import from_topic
 
         return from_topic(self, watermark, name)
+
+    def table(self, *, name: str | None = None, watermark: Watermark | None = None) -> "Table":
+        """Return the last record of each key: a null value deletes the row of the message's key.
+
+        The order is that of the topic; a key whose records are in two partitions goes by time, which is the
+        topic's `time` field, else Kafka's timestamp. The table holds time up until it is read to its end, and
+        never after. `name` is the identity of the source, as for streams.
+
+        >>> cards = Topic("cards", Card, key="card", compacted=True).table()  # doctest: +SKIP
+        """
+        from headrace.declare.table import from_compacted
+
+        return from_compacted(self, watermark, name)
 
     def _check_columns(self) -> None:
         for argument, column in (("key", self.key), ("time", self.time)):

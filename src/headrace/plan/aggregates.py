@@ -29,7 +29,7 @@ class Asked:
 
 
 def ask(kernel: Kernel, node: StatefulNode, row: StructType) -> list[Asked]:
-    """Let Spark look at the aggregates of a window over rows."""
+    """Let Spark look at the aggregates of a step over rows."""
     if not node.aggregates:
         return []
     columns = [to_column(each.call, row.names).alias(each.name) for each in node.aggregates]

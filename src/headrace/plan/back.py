@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,8 +12,9 @@ from pyspark.sql.types import BinaryType, StructType
 
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode
 from headrace.declare.sink import Delivery
+from headrace.declare.table_node import plain, table_key
 from headrace.declare.view import View
-from headrace.plan import between, repeatable
+from headrace.plan import between, repeatable, tables
 from headrace.plan.between import JSON, LEDGER, as_json
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers, is_rejected, of_rejected
@@ -32,6 +34,8 @@ class Outlet:
     counted: tuple[str, str] | None
     schema: StructType
     ledger: bool = False
+    key: tuple[str, ...] | None = None
+    """Of a table: the columns that tell its rows apart. A value of null deletes the row of the key."""
 
 
 @dataclass
@@ -109,6 +113,9 @@ def rejected_last(layers: Layers) -> list[str]:
 
 def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
     for number, (_, rows) in enumerate(weaver.rows[delivery.port], start=1):
+        if rows.before is not None:
+            _upsert(weaver, label, delivery, rows)
+            continue
         struct = F.col(rows.struct)
         alive = F.col(rows.alive)
         key, alive = _key(weaver, delivery, rows, alive, label)
@@ -116,6 +123,30 @@ def _deliver(weaver: _Weaver, label: str, delivery: Delivery) -> None:
         weaver.columns.append(F.when(alive, handed).alias(f"outlet{len(weaver.columns)}"))
         name = label if number == 1 else f"{label}~{number}"
         weaver.outlets.append(Outlet(name, label, None, rows.schema))
+
+
+def _upsert(weaver: _Weaver, label: str, delivery: Delivery, rows: Rows) -> None:
+    """Hand a table over: the key of each change, and the row as it is now, or null where it is gone."""
+    before, after = tables.netted(weaver.frame, rows)
+    there, change = F.col(after.alive), F.col(before.alive) | F.col(after.alive)
+    columns = table_key(delivery.port) or ()
+    # The sink has the columns of the key, if perhaps in another order.
+    names = [str(plain(each)) for each in delivery.sink.key_expressions()] or list(columns)
+    parts = [
+        F.when(there, F.col(after.struct)[name]).otherwise(F.col(before.struct)[name]).alias(name)
+        for name in names
+    ]
+    if len(parts) == 1:
+        text = parts[0] if isinstance(rows.schema[names[0]].dataType, BinaryType) else parts[0].cast("string")
+    else:
+        text = F.to_json(F.struct(*parts), JSON) if parts else F.lit(None).cast("string")
+    # Kafka deletes by key only. JSON says what text cannot: that there is no value, or no column.
+    nothing = json.dumps(dict.fromkeys(names), separators=(",", ":"))
+    key = F.coalesce(text.cast("binary"), F.lit(nothing).cast("binary"))
+    value = F.when(there, as_json(F.col(after.struct)))
+    handed = F.struct(key.alias("key"), value.alias("value"))
+    weaver.columns.append(F.when(change, handed).alias(f"outlet{len(weaver.columns)}"))
+    weaver.outlets.append(Outlet(label, label, None, rows.schema, key=columns))
 
 
 def _key(weaver: _Weaver, delivery: Delivery, rows: Rows, alive: Column, label: str) -> tuple[Column, Column]:

@@ -15,7 +15,8 @@ from pyspark.sql.types import (
 )
 
 from headrace.declare.node import Port, SourceNode, StatefulNode, WindowNode
-from headrace.plan import repeatable
+from headrace.declare.table_node import is_table
+from headrace.plan import repeatable, tables
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
 from headrace.plan.rows import Frame, Rejection
@@ -81,14 +82,15 @@ def arrive(weaver: Weaver, schemas: Mapping[Port, StructType]) -> None:
             inner = schemas[port][TIMED_ROW].dataType
             assert isinstance(inner, StructType)  # noqa: S101 - the weaver made it so
             struct = F.when(F.col(rows.alive), F.col(rows.struct)[TIMED_ROW])
-            weaver.rows[port] = [(None, frame.rows(struct, F.col(rows.alive), inner).at(time))]
+            passing = frame.rows(struct, F.col(rows.alive), inner).at(time)
+            weaver.rows[port] = [(None, tables.apart(frame, passing) if is_table(port) else passing)]
             continue
         rows = frame.rows(unpacked, mine, schemas[port])
         if port.name != "rejected":
             time = frame.fresh("time")
             frame.add(**{time: F.when(mine, F.timestamp_micros(_time(port)))})
             rows = rows.at(time)
-        weaver.rows[port] = [(None, rows)]
+        weaver.rows[port] = [(None, tables.apart(frame, rows) if is_table(port) else rows)]
 
 
 def _time(port: Port) -> Column:

@@ -50,4 +50,9 @@ def one_cluster(layers: Layers) -> None:
             )
 
 
-RULES: tuple[Callable[[Layers], None], ...] = (retractions_consumed, one_cluster, repeatable.check)
+RULES: tuple[Callable[[Layers], None], ...] = (
+    retractions_consumed,
+    one_cluster,
+    repeatable.check,
+    repeatable.check_tables,
+)

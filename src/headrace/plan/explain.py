@@ -24,6 +24,15 @@ from headrace.declare.node import (
     WithColumnsNode,
 )
 from headrace.declare.sink import Kafka
+from headrace.declare.table_fold import FoldNode
+from headrace.declare.table_node import (
+    ChangesNode,
+    GroupNode,
+    TableSourceNode,
+    TableStep,
+    TopicTableNode,
+    table_key,
+)
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.declare.trigger import AtWatermark
 from headrace.declare.view import View
@@ -65,7 +74,8 @@ def text(layers: Layers, python: Mapping[Node, str] | None = None) -> str:
         lines.append(f"  {source['name']}")
         lines.append(f"      topic {source['topic']} ({source['codec']}), from {source['start']}")
         if source["watermark"]:
-            lines.append(f"      event time {source['time']}; watermark: {source['watermark']}")
+            time = source["time"] or "of Kafka"
+            lines.append(f"      event time {time}; watermark: {source['watermark']}")
         else:
             lines.append("      no watermark: no step needs event time")
         lines.append(
@@ -139,11 +149,21 @@ def _source(source: SourceNode) -> dict[str, Any]:
         "key": topic.key,
         "time": topic.time,
         "start": start,
-        "watermark": source.watermark.text() if source.watermark else None,
+        "watermark": _watermark(source),
         "on_error": "leave through .rejected" if topic.on_error == "reject" else "stop the pipeline",
         "on_data_loss": "stop the pipeline" if topic.on_data_loss == "fail" else "are skipped",
         "columns": list(source.columns),
     }
+
+
+def _watermark(source: SourceNode) -> str | None:
+    if source.watermark is None:
+        return None
+    if isinstance(source, TableSourceNode):
+        return (
+            f"{source.watermark.text().partition(', idle')[0]}; holds nothing up once it is read to its end"
+        )
+    return source.watermark.text()
 
 
 def _step(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> dict[str, Any]:
@@ -158,6 +178,7 @@ def _step(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> dict
         "runs": runs,
         "why": why,
         "columns": list(node.columns) if node.columns is not None else None,
+        **({"table_key": list(key)} if (key := table_key(Port(node))) is not None else {}),
     }
 
 
@@ -178,6 +199,9 @@ def _runs(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> tupl
 
 
 def _runs_in_kernel(layers: Layers, node: StatefulNode, slow: str | None) -> tuple[str, str]:
+    if isinstance(node, TableStep):
+        why = f"layer {layers.layer(node) + 1}: Spark has no tables that change; keeps {node.grows}"
+        return ("kernel, python", f"{why}; before it, {slow} is Python") if slow else ("kernel", why)
     upstream = ", ".join(source.name for source in node.sources)
     how = "state by key group"
     if isinstance(node, TopNode) or (isinstance(node, WindowNode) and not isinstance(node.window, Sliding)):
@@ -232,6 +256,8 @@ def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
         return f"{node.ranking.text()}{of}{_columns(node)}; changes after every epoch"
     if isinstance(node, IntervalJoinNode):
         return _joins(node)
+    if isinstance(node, TableStep):
+        return _of_table(node)
     if isinstance(node, DedupNode):
         return f"the first row by {', '.join(node.keys)} within {spell(node.within)}"
     return node.verb
@@ -265,6 +291,22 @@ def _kept(node: TopNode) -> str:
     if node.keep is None:
         return f"{rows}, which grows with the number of keys (keep= bounds it)"
     return f"{rows} until it has had no row for {spell(node.keep)}"
+
+
+def _of_table(node: TableStep) -> str:
+    by = f" by {', '.join(node.keys)}" if node.keys else " of all rows"
+    if isinstance(node, TopicTableNode):
+        return f"table{by}: the last record in the topic's order, a tombstone deletes"
+    if isinstance(node, GroupNode):
+        made = ", ".join(_named(each.name, each.text()) for each in node.aggregates)
+        return f"table of groups{by}: {made}; a group without rows is deleted"
+    if isinstance(node, FoldNode):
+        made = ", ".join(_named(each.name, _bare(each.expression)) for each in node.steps)
+        begin = ", ".join(_named(each.name, _bare(each.expression)) for each in node.initial)
+        return f"fold{by}: {made}; from {begin}"
+    if isinstance(node, ChangesNode):
+        return f"changes{by}: op, before, after, sequence"
+    return f"table{by}: the last row by event time"
 
 
 def _panes(node: WindowNode) -> str:
@@ -318,7 +360,7 @@ def _delivery(layers: Layers, label: str) -> dict[str, Any]:
         "name": label,
         "where": delivery.where,
         "from": _port(layers, delivery.port),
-        "to": sink.text(),
+        "to": sink.text() + ("" if table_key(delivery.port) is None else ", upserts and tombstones"),
         "guarantee": sink.guarantee,
         "by": _by(sink),
     }

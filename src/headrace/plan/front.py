@@ -12,12 +12,14 @@ from pyspark.sql.types import BooleanType, StructType
 
 from headrace.declare.duration import microseconds
 from headrace.declare.node import Port, SourceNode, StatefulNode
+from headrace.declare.table_node import TableSourceNode
 from headrace.declare.watermark import Punctuated
-from headrace.plan import between, repeatable
+from headrace.plan import between, repeatable, tables
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
 from headrace.plan.programs import ProgramTypes
 from headrace.plan.rows import Frame, Rejection
+from headrace.plan.tombstones import decode_table
 from headrace.plan.weaving import Stage, Thread, Weaver
 
 TIME = "__event_time"
@@ -71,14 +73,21 @@ def _decode(weaver: Weaver, source: SourceNode, raw: DataFrame) -> None:
     # Kafka's names are kept apart from the user's: theirs live inside the struct.
     kept = raw.select(*(F.col(name).alias(f"__{name}") for name in _RAW))
     frame = Frame(weaver.kernel, kept, repeatable.promises(weaver.layers))
-    frame.add(__decoded=weaver.kernel.decode_json(F.col("__value"), schema, **specification))
-    frame.add(__undecoded=F.col("__decoded")["error"])
-    rows = frame.rows(F.col("__decoded")["value"], F.col("__undecoded").isNull(), schema)
-    time = (
-        F.when(F.col(rows.alive), F.col(rows.struct)[topic.time])
-        if topic.time is not None
-        else F.lit(None).cast("timestamp")
-    )
+    decoded = weaver.kernel.decode_json(F.col("__value"), schema, **specification)
+    if isinstance(source, TableSourceNode):
+        decode_table(frame, source, decoded, schema)
+    else:
+        frame.add(__decoded=decoded)
+        frame.add(__undecoded=F.col("__decoded")["error"])
+    read = F.col("__undecoded").isNull()
+    if isinstance(source, TableSourceNode):
+        read &= F.col(tables.TOMBSTONE).isNull()
+    rows = frame.rows(F.col("__decoded")["value"], read, schema)
+    time = F.lit(None).cast("timestamp")
+    if isinstance(source, TableSourceNode):
+        time = F.when(F.col("__undecoded").isNull(), F.col("__timestamp"))
+    if topic.time is not None:
+        time = F.when(F.col(rows.alive), F.col(rows.struct)[topic.time]).otherwise(time)
     frame.add(**{TIME: time})
     weaver.frames[source] = frame
     weaver.rows[Port(source)] = [(source, rows.at(TIME))]

@@ -76,6 +76,10 @@ class Kernel:
         """Evaluate a column into struct<value, error>, so that one row's failure is that row's."""
         return Column(self._expressions.attempt(_java(column)))
 
+    def reads(self, column: Column, names: Sequence[str]) -> bool:
+        """Tell whether a column reads any of these."""
+        return bool(names) and bool(self._expressions.reads(_java(column), list(names)))
+
     def decode_json(self, value: Column, schema: StructType, **specification: object) -> Column:
         """Decode JSON bytes into struct<value, error>."""
         return Column(self._expressions.decodeJson(_java(value), schema.json(), json.dumps(specification)))
@@ -102,6 +106,17 @@ class Kernel:
     def sorts(self, kind: DataType) -> bool:
         """Tell whether values of a type can be put into an order."""
         return bool(self.jvm.headrace.expression.Sorted.sorts(kind.json()))
+
+    def evaluable(self, schema: StructType, columns: Sequence[Column], where: str) -> tuple[StructType, str]:
+        """Let Spark analyse columns that a step evaluates by itself; return types, and what it is told."""
+        try:
+            projection = self.jvm.headrace.expression.Rebind.evaluable(
+                self._session, schema.json(), [_java(column) for column in columns]
+            )
+            compiled = projection.compiled()
+        except Exception as refused:
+            raise refusal(refused, where) from refused
+        return StructType.fromJson(json.loads(projection.schemaJson())), str(compiled)
 
     def transform(self, schema: StructType, function: Any, where: str) -> tuple[Analysed, Any]:
         """Take apart what a user's function makes of an empty frame; second is its condition or None."""

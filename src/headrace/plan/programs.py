@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql.types import (
@@ -47,6 +47,11 @@ class SideTypes:
     late: StructType
     full: tuple[int, ...] | None = None
 
+    @classmethod
+    def unlate(cls, row: StructType) -> SideTypes:
+        """Return the types of an input whose rows are never late."""
+        return cls(row, row)
+
 
 @dataclass(frozen=True)
 class ProgramTypes:
@@ -59,6 +64,14 @@ class ProgramTypes:
     output: StructType
     columns: tuple[int, ...] | None = None
     """Where each column of a join's results is: among the key's, the left row's, then the right row's."""
+    compiled: Mapping[str, object] = field(default_factory=dict)
+    """What the kernel is told besides, of a step that evaluates expressions by itself."""
+
+    @property
+    def row(self) -> StructType:
+        """The type of what comes beside the key to a step's only input."""
+        [side] = self.sides
+        return side.row
 
     def schemas(self, node: StatefulNode) -> dict[Port, StructType]:
         """Return the columns of every port of the step."""

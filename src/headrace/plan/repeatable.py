@@ -12,6 +12,8 @@ from collections.abc import Iterator
 
 from headrace.declare.expr import Call, Expression, Value
 from headrace.declare.node import Node, SelectNode, StatefulNode, WhereNode, WithColumnsNode
+from headrace.declare.table_fold import FoldNode
+from headrace.declare.table_node import works_on_table
 from headrace.errors import PlanError
 from headrace.plan.layers import Layers
 
@@ -31,6 +33,18 @@ NOT_REPEATABLE = frozenset(
         "try_reflect",
         "uniform",
         "uuid",
+    }
+)
+
+_CLOCKS = frozenset(
+    {
+        "curdate",
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "localtimestamp",
+        "now",
+        "unix_timestamp",
     }
 )
 
@@ -56,6 +70,39 @@ def check(layers: Layers) -> None:
                 _refuse_named(key, label, delivery.where)
 
 
+def check_tables(layers: Layers) -> None:
+    """Refuse what gives another value when a row of a table is taken back: it is computed again then."""
+    for node in layers.pipeline.nodes:
+        # A fold is computed by the kernel, which has no clock of its own.
+        if not works_on_table(node) and not isinstance(node, FoldNode):
+            continue
+        for expression in _expressions(node):
+            found = _named(expression) or _tells_the_time(expression)
+            if found is not None:
+                raise PlanError(
+                    f"{found}() gives another value when a row of the table is taken back"
+                    if works_on_table(node)
+                    else f"{found}() has no value in a fold, which the kernel computes",
+                    where=expression.where or node.where,
+                    cure="compute it from the row; or in the stream before .latest(...) or .fold(...), "
+                    "where a row is computed once",
+                )
+
+
+def _tells_the_time(expression: Expression) -> str | None:
+    """Return a function in an expression whose value is that of the clock; some can do without brackets."""
+    for part in expression.walk():
+        if isinstance(part, Call) and part.function in _CLOCKS and not part.children:
+            return part.function
+        if isinstance(part, Call) and part.function == "expr":
+            text = str(next((child.value for child in part.children if isinstance(child, Value)), ""))
+            called = set(re.findall(r"(\w+)\s*\(\s*\)", text.lower())) & _CLOCKS
+            named = set(re.findall(r"current_\w+|localtimestamp", text.lower())) & _CLOCKS
+            if called or named:
+                return str(min(called | named))
+    return None
+
+
 def refused(function: str, label: str, where: str) -> PlanError:
     """Return the error about a function that goes by chance."""
     return PlanError(
@@ -77,6 +124,8 @@ def _expressions(node: Node) -> Iterator[Expression]:
         yield node.condition
     elif isinstance(node, SelectNode | WithColumnsNode):
         yield from (projection.expression for projection in node.projections)
+    elif isinstance(node, FoldNode):
+        yield from (projection.expression for projection in (*node.initial, *node.steps))
     elif isinstance(node, StatefulNode):
         yield from node.expressions
 

@@ -40,6 +40,10 @@ class Rows:
     alive: str
     schema: StructType
     time: str = ""
+    before: Rows | None = None
+    """Of a table: what its rows were before, as rows of the same schema; these are what they are now."""
+    change: str = ""
+    """Of a table that is as it came into the stage: the column of changes that both are from."""
 
     def at(self, time: str) -> Rows:
         """Return the same rows with an event time."""
@@ -63,15 +67,27 @@ class Frame:
     """
 
     kernel: Kernel
-    frame: DataFrame
+    read: DataFrame
     promises: Mapping[Node, str] = field(default_factory=dict)
     transformed: dict[Node, list[str]] = field(default_factory=dict)
     """The columns that each transform made anew; of other steps the declaration tells."""
     taken: int = 0
+    waiting: dict[str, Column] = field(default_factory=dict)
+    """Columns that are still to be added: all that do not read each other are one projection."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """The frame with all columns."""
+        if self.waiting:
+            self.read, self.waiting = self.read.withColumns(self.waiting), {}
+        return self.read
 
     def add(self, **columns: Column) -> None:
         """Add columns; later ones may use earlier calls' columns only."""
-        self.frame = self.frame.withColumns(columns)
+        # Every projection costs each epoch's planning something for each column that is there.
+        if any(self.kernel.reads(column, list(self.waiting)) for column in columns.values()):
+            self.read = self.frame
+        self.waiting |= columns
 
     def fresh(self, kind: str) -> str:
         """Return a column name that nobody has."""

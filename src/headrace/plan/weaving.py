@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
-    ArrayType,
     BinaryType,
-    DataType,
-    DoubleType,
-    FloatType,
     IntegerType,
     LongType,
     StringType,
@@ -26,11 +22,13 @@ from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
 from headrace.declare.join import IntervalJoinNode
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
+from headrace.declare.table_node import TableStep
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins
+from headrace.plan import joins, tables
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
+from headrace.plan.keys import told_apart
 from headrace.plan.layers import Layers, is_rejected
 from headrace.plan.programs import Entered, ProgramTypes, types_of
 from headrace.plan.rows import Frame, Rejection, Rows
@@ -115,7 +113,12 @@ class Weaver:
                 stepped, rejections = self.frames[thread].step(node, rows, name, like)
                 if rejections and is_rejected(parent):
                     raise _fails_on_rejected(node, name)
-                made.append((thread, stepped.at(rows.time)))
+                before = None
+                if rows.before is not None:
+                    # What fails on a row failed when that row came, and was rejected then.
+                    before, _ = self.frames[thread].step(node, rows.before, name, like)
+                    before = before.at(rows.time)
+                made.append((thread, replace(stepped, time=rows.time, before=before)))
                 for rejection in rejections:
                     self.reject(thread, node, rejection)
         self.rows[Port(node)] = made
@@ -140,7 +143,8 @@ class Weaver:
             for thread, rows in self.rows.get(port, []):
                 self.exits.append(_Exit(thread, F.when(F.col(rows.alive), F.col(rows.struct)), port))
             return
-        for thread, rows in self.rows[port]:
+        for thread, each in self.rows[port]:
+            rows = tables.paired(self.frames[thread], each) if each.before is not None else each
             content = F.col(rows.struct)
             schema = rows.schema
             if self.layers.timed(port):
@@ -152,6 +156,14 @@ class Weaver:
             self.schemas[port] = schema
 
     def _program(self, node: StatefulNode) -> None:
+        if isinstance(node, TableStep):
+            [parent] = node.parents
+            for thread, rows in self.rows[parent]:
+                if thread is not None:
+                    _check_time(self.frames[thread], thread, node)
+                self._known(node, tables.lead(self, node, thread, rows), thread)
+            self.schemas |= self.programs[node].schemas(node)
+            return
         sides = []
         for side, parent in enumerate(node.parents):
             entered: list[Entered] = []
@@ -188,7 +200,7 @@ class Weaver:
         key_schema = keys.schema if keys else StructType()
         key_columns = (
             [
-                _told_apart(each, kind, node).alias(kind.name)
+                told_apart(each, kind, node).alias(kind.name)
                 for each, kind in zip(keys.over(struct), keys.schema, strict=True)
             ]
             if keys
@@ -217,6 +229,21 @@ class Weaver:
         )
         self.exits.append(_Exit(thread, F.when(computed, row), node, side=side))
         return Entered(rows.schema, key_schema, taken.schema if taken else StructType(), tuple(asked))
+
+    def lead(self, thread: Thread, content: Column, node: StatefulNode) -> None:
+        """Lead rows of a frame to a step's program: struct<time, key, inputs, row>, null for none."""
+        self.exits.append(_Exit(thread, content, node))
+
+    def _known(self, node: StatefulNode, types: ProgramTypes, thread: Thread) -> None:
+        known = self.programs.setdefault(node, types)
+        if known.output.simpleString() != types.output.simpleString():
+            from_ = f"source {thread.name!r}" if thread else "one side of a union"
+            raise PlanError(
+                f"{node.verb} {node.name!r} would have {types.output.simpleString()} from {from_} "
+                f"and {known.output.simpleString()} from another",
+                where=node.where,
+                cure="cast the columns to one type before the union",
+            )
 
     def _bounds(self, frame: Frame, rows: Rows, node: WindowNode) -> list[Column]:
         """Return the bounds of a custom window; a row without good ones fails."""
@@ -318,26 +345,3 @@ def _fails_on_rejected(node: Node, name: str) -> PlanError:
         cure="compute what gives null instead: .try_cast(...) for .cast(...), F.try_add, F.try_divide, "
         "F.try_element_at, F.try_to_timestamp and the like; or deliver the rows as they are",
     )
-
-
-def _told_apart(key: Column, kind: StructField, node: StatefulNode) -> Column:
-    """Make one key of what is equal: keys are told apart by bits, of which 0.0 and NaN have several."""
-    if isinstance(kind.dataType, DoubleType | FloatType):
-        nan, zero = (F.lit(value).cast(kind.dataType) for value in (float("nan"), 0.0))
-        return F.when(F.isnan(key), nan).when(key == zero, zero).otherwise(key)
-    if _holds_floats(kind.dataType):
-        raise PlanError(
-            f"key {kind.name!r} of {node.verb} {node.name!r} is {kind.dataType.simpleString()}: "
-            "floating point inside a key is told apart by its bits",
-            where=node.where,
-            cure="key by its parts, or cast them to decimal or string",
-        )
-    return key
-
-
-def _holds_floats(kind: DataType) -> bool:
-    if isinstance(kind, ArrayType):
-        return _holds_floats(kind.elementType)
-    if isinstance(kind, StructType):
-        return any(_holds_floats(inner.dataType) for inner in kind)
-    return isinstance(kind, DoubleType | FloatType)

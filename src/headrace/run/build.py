@@ -14,6 +14,16 @@ from pyspark.sql.types import StructType
 from headrace.declare.duration import microseconds
 from headrace.declare.join import IntervalJoinNode, signed
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
+from headrace.declare.table_fold import FoldNode
+from headrace.declare.table_node import (
+    AFTER,
+    ChangesNode,
+    GroupNode,
+    LatestNode,
+    TableSourceNode,
+    TableStep,
+    TopicTableNode,
+)
 from headrace.declare.top import TopNode
 from headrace.declare.trigger import moments, trigger_spec
 from headrace.declare.watermark import Adaptive, Bounded, Perfect, ProcessingTime, Punctuated
@@ -51,7 +61,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
     steps = []
     for node in layers.programs:
         types = made.programs[node]
-        texts = node.slots
+        texts = _texts(node)
         steps.append(
             manifests.Wanted(
                 name=node.name,
@@ -70,10 +80,12 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
                         "text": texts[each["name"]],
                     }
                     for each in types.aggregates
-                },
+                }
+                | _row(node, types),
                 sources=tuple(source.name for source in node.sources),
                 upstream=fingerprint(node),
                 rows=_held(node, types),
+                takes_back=_takes_back(node),
             )
         )
     return steps
@@ -98,12 +110,43 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
             kind=node.verb,
             window=state_of(node),
             key=dict.fromkeys(_keys(node)),
-            aggregates={name: {"text": text} for name, text in node.slots.items()},
+            aggregates={name: {"text": text} for name, text in _texts(node).items()},
             sources=tuple(source.name for source in node.sources),
             upstream=fingerprint(node),
+            takes_back=_takes_back(node),
         )
         for node in layers.programs
     ]
+
+
+def _takes_back(node: StatefulNode) -> tuple[str, ...]:
+    """Return the tables of which a step takes rows back: the steps with state right before it."""
+    if not isinstance(node, GroupNode):
+        return ()
+    [parent] = node.parents
+    while not parent.node.stateful:
+        [parent] = parent.node.parents
+    return (parent.node.name,)
+
+
+def _texts(node: StatefulNode) -> dict[str, str]:
+    if isinstance(node, LatestNode):
+        return {"row": "the row"}
+    if isinstance(node, FoldNode):
+        return {"state": "the state"}
+    return node.slots
+
+
+def _row(node: StatefulNode, types: ProgramTypes) -> dict[str, dict[str, Any]]:
+    """Return what a table keeps of whole rows, as the manifest compares it."""
+    if isinstance(node, LatestNode):
+        kept = types.row
+    elif isinstance(node, FoldNode):
+        kept = StructType([types.output[AFTER].dataType[each.name] for each in node.initial])  # type: ignore[index]
+    else:
+        return {}
+    made = {"function": node.verb, "of": kept.simpleString(), "options": {}}
+    return {name: made | {"text": text} for name, text in _texts(node).items()}
 
 
 def build(
@@ -173,11 +216,13 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
     if isinstance(node, IntervalJoinNode):
         within = f"{signed(node.lower)} to {signed(node.upper)}"
         return {"kind": f"{node.how} join", "on": ", ".join(node.keys), "within": within}
+    if isinstance(node, TableStep):
+        return {"kind": node.verb}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"kind": "dedup"}
 
 
-def _behaviour(node: StatefulNode) -> dict[str, Any]:
+def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
     """Return what a step does with its state; all of it may change from run to run."""
     if isinstance(node, WindowNode):
         return {
@@ -198,6 +243,10 @@ def _behaviour(node: StatefulNode) -> dict[str, Any]:
             },
             "lateness": microseconds(node.lateness),
         }
+    if isinstance(node, TableStep):
+        kinds = {GroupNode: "groups", ChangesNode: "changes", FoldNode: "fold"}
+        kind = kinds.get(type(node), "latest")
+        return {"table": {"kind": kind, "by_offset": isinstance(node, TopicTableNode), **types.compiled}}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"within": microseconds(node.within)}
 
@@ -224,7 +273,13 @@ def _slice(node: IntervalJoinNode) -> int:
 def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) -> dict[str, Any]:
     return {
         "sources": [
-            {"name": source.name, "index": manifest.sources[source.name].index, "policy": _policy(source)}
+            {
+                "name": source.name,
+                "index": manifest.sources[source.name].index,
+                # A partition of a table that is read to its end waits for nothing.
+                "policy": _policy(source) | ({"idle": 0} if isinstance(source, TableSourceNode) else {}),
+                "table": isinstance(source, TableSourceNode),
+            }
             for source in layers.sources
         ],
         "programs": [
@@ -232,7 +287,8 @@ def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) 
                 "id": manifest.steps[node.name].program,
                 "layer": layers.layer(node),
                 "sources": [source.name for source in node.sources],
-                "groups": groups[node.name],
+                # What a table is does not depend on time.
+                "groups": [] if isinstance(node, GroupNode | ChangesNode) else groups[node.name],
                 "moments": [microseconds(each) for each in _moments(node)],
             }
             for node in layers.programs
@@ -283,7 +339,7 @@ def _layer(
                 "name": node.name,
                 "groups": groups[node.name],
                 "chained": number > 0,
-                **_behaviour(node),
+                **_behaviour(node, types),
                 "columns": types.columns,
                 "key": types.key.jsonValue(),
                 "inputs": types.inputs.jsonValue(),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from headrace.declare.node import SourceNode
 from headrace.declare.sink import Kafka
+from headrace.declare.table_node import is_table
 from headrace.errors import CheckpointError, SettingsError
 from headrace.run.failure import told
 
@@ -78,10 +79,14 @@ def ensure_topics(kernel: Kernel, layers: Layers, settings: Settings, tasks: int
         topic = source.topic
         config = {"cleanup.policy": "compact"} if topic.compacted else {}
         with_options[topic.name] = (topic.partitions or settings["kafka.partitions"], topic.options, config)
-    for sink in sinks(layers):
-        with_options.setdefault(
-            sink.topic, (sink.partitions or settings["kafka.partitions"], sink.options, {})
-        )
+    for delivery in layers.pipeline.deliveries.values():
+        sink = delivery.sink
+        if isinstance(sink, Kafka):
+            # Of a table the last value of each key is the whole: older ones may go.
+            config = {"cleanup.policy": "compact"} if is_table(delivery.port) else {}
+            with_options.setdefault(
+                sink.topic, (sink.partitions or settings["kafka.partitions"], sink.options, config)
+            )
     for name, (partitions, own, config) in with_options.items():
         with Topics(kernel, clients(settings, own)) as topics:
             topics.call("ensure", name, partitions, replication, config, create)

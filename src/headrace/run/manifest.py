@@ -90,6 +90,8 @@ class Wanted:
     sources: tuple[str, ...]
     upstream: str
     rows: tuple[tuple[str, ...], ...] | None = None
+    takes_back: tuple[str, ...] = ()
+    """The tables of which the step takes rows back that it was given before."""
 
 
 def read(folder: Folder) -> Manifest | None:
@@ -156,6 +158,8 @@ def precheck(manifest: Manifest, pipeline: str, sources: Mapping[str, str], step
     for name, step in wanted.items():
         if name in manifest.steps:
             _compatible(step, manifest.steps[name])
+        else:
+            _begins_with_its_table(step, manifest)
     _nobody_swapped(manifest, wanted)
 
 
@@ -193,6 +197,7 @@ def settle(
                 )
             settled[name] = replace(old, sources=step.sources, upstream=step.upstream)
         else:
+            _begins_with_its_table(step, manifest)
             settled[name] = StepState(
                 step.layer,
                 next_program,
@@ -298,6 +303,13 @@ def _compatible(step: Wanted, old: StepState) -> None:
         raise _changed(step, "key", ", ".join(old.key), ", ".join(step.key))
     if any(kind is not None and kind != old.key[name] for name, kind in step.key.items()):
         raise _changed(step, "key", _brief(old.key), _brief(step.key))
+    if step.takes_back and step.upstream != old.upstream:
+        raise CheckpointError(
+            f"step {step.name!r}: what stands before it was changed, and it would take back other rows "
+            "than it was given; its state does not fit any more",
+            where=step.where,
+            cure="undo the change, or start a new history: headrace reset FILE",
+        )
     for source in old.sources:
         if source not in step.sources:
             raise _changed(step, "sources", ", ".join(old.sources), ", ".join(step.sources))
@@ -309,6 +321,18 @@ def _compatible(step: Wanted, old: StepState) -> None:
 
 def _listed(rows: tuple[tuple[str, ...], ...]) -> str:
     return " and ".join("(" + ", ".join(columns) + ")" for columns in rows)
+
+
+def _begins_with_its_table(step: Wanted, manifest: Manifest) -> None:
+    """Refuse a new step that would have to take back rows which it was never given."""
+    old = next((table for table in step.takes_back if table in manifest.steps), None)
+    if old is not None:
+        raise CheckpointError(
+            f"step {step.name!r} is new and would start empty, and the table {old!r} that it is made of "
+            "has rows already: it would have to take back what it never had",
+            where=step.where,
+            cure="start a new history: headrace reset FILE",
+        )
 
 
 def _same_aggregates(step: Wanted, old: StepState) -> None:

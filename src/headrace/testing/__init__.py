@@ -12,5 +12,6 @@
 """
 
 from headrace.testing.harness import Harness
+from headrace.testing.values import Deleted
 
-__all__ = ["Harness"]
+__all__ = ["Deleted", "Harness"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.declare.node import SourceNode
+from headrace.declare.table_node import table_key
 from headrace.errors import DeclarationError, RunError
 from headrace.plan import front
 from headrace.plan.checks import check
@@ -23,7 +24,7 @@ from headrace.run import folder as folders
 from headrace.run import manifest as manifests
 from headrace.run.failure import told
 from headrace.run.query import source_indices
-from headrace.testing.values import decode, encode
+from headrace.testing.values import Deleted, decode, deleted, encode
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -74,6 +75,7 @@ class Harness:
         self._wall: int | None = None
         self._size = {"partitions": partitions, "groups": groups}
         self._taken: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._tables: dict[str, dict[str | None, dict[str, Any]]] = defaultdict(dict)
         self.counts: dict[str, int] = defaultdict(int)
         self._start()
 
@@ -132,11 +134,21 @@ class Harness:
             .load()
         )
 
-    def feed(self, source: str, *rows: object, partition: int = 0, key: bytes | None = None) -> Self:
-        """Append rows to a partition: records, dicts, text, bytes, or None for a tombstone."""
+    def feed(
+        self,
+        source: str,
+        *rows: object,
+        partition: int = 0,
+        key: bytes | None = None,
+        timestamp: datetime | None = None,
+    ) -> Self:
+        """Append rows to a partition: records, dicts, text, bytes, or None for a tombstone of `key`.
+
+        `timestamp` is that of the message, by default now.
+        """
         self._check_source(source)
         fed = self._kernel.jvm.headrace.source.FedSource
-        now = int(datetime.now(UTC).timestamp() * 1000)
+        now = int((timestamp or datetime.now(UTC)).timestamp() * 1000)
         for row in rows:
             fed.feed(self.feed_id, source, partition, key, encode(row), now)
         return self
@@ -170,7 +182,8 @@ class Harness:
 
         Rows are judged by the watermark of their own epoch, so a row that comes with it may be late for it.
         `watermark` is that of all sources, or of some by name; `clock` is the processing time. ``"end"`` is
-        a watermark too: the end of time. Without either there is no tick, and without rows no epoch.
+        a watermark too: the end of time. Without either there is no tick, and without rows no epoch. The
+        rows of a table are those that came or changed, and a `Deleted` with the key of each that went.
 
         >>> harness.feed("payments", row)  # doctest: +SKIP
         >>> harness.epoch(watermark="2026-01-01T00:01:00Z", clock="2026-01-01T00:01:02Z")  # doctest: +SKIP
@@ -210,12 +223,15 @@ class Harness:
 
     def _new(self) -> dict[str, list[dict[str, Any]]]:
         new: dict[str, list[dict[str, Any]]] = {label: [] for label in self.pipeline.deliveries}
-        for _epoch, _task, ordinal, _key, value in self._collected.drain():
+        for _epoch, _task, ordinal, key, value in self._collected.drain():
             outlet = self.built.outlets[int(ordinal)]
             if outlet.counted:
                 self.counts[" ".join(outlet.counted)] += 1
                 continue
             row = decode(value, outlet.schema)
+            if outlet.delivery is not None and outlet.key is not None:
+                row = row if row is not None else Deleted(deleted(key, outlet.schema, outlet.key))
+                self._tables[outlet.delivery][key] = row
             if outlet.delivery is None or row is None:
                 raise RunError(f"outlet {outlet.name} gave a row without a value")
             new[outlet.delivery].append(row)
@@ -243,6 +259,14 @@ class Harness:
     def rows(self, delivery: str) -> list[dict[str, Any]]:
         """Return all rows that a delivery has had so far."""
         return list(self._taken[delivery])
+
+    def table(self, delivery: str) -> list[dict[str, Any]]:
+        """Return the rows that a table has now, as its delivery has told them: upserts less deletes."""
+        if table_key(self.pipeline.deliveries[delivery].port) is None:
+            raise DeclarationError(
+                f"the delivery {delivery!r} is a stream's", cure=f'its rows are .rows("{delivery}")'
+            )
+        return [row for row in self._tables[delivery].values() if not isinstance(row, Deleted)]
 
     def ledger(self) -> dict[str, dict[str, int]]:
         """Return what became of the rows of every stateful step since the start or the last restart.

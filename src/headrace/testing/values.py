@@ -17,9 +17,37 @@ from pyspark.sql.types import (
     DateType,
     DecimalType,
     MapType,
+    StringType,
     StructType,
     TimestampType,
 )
+
+
+class Deleted(dict[str, Any]):
+    """A row that a table has no more: its key."""
+
+    def __repr__(self) -> str:
+        return f"Deleted({super().__repr__()})"
+
+
+def deleted(key: str | None, schema: StructType, columns: tuple[str, ...]) -> dict[str, Any]:
+    """Return the columns of a key that was delivered without a value, with Python's types for Spark's."""
+    kept = StructType([schema[name] for name in columns])
+    nothing = dict.fromkeys(columns)
+    if key is None or key == json.dumps(nothing, separators=(",", ":")):
+        return nothing
+    if len(columns) != 1:
+        return decode(key, kept) or {}
+    [field] = kept
+    plain = isinstance(field.dataType, StringType | BinaryType)
+    return {field.name: key if plain else _of_text(key, field.dataType)}
+
+
+def _of_text(text: str, kind: DataType) -> Any:
+    """Return a value as Spark writes it in text."""
+    if isinstance(kind, TimestampType | DateType | DecimalType):
+        return _typed(text, kind)
+    return _typed(json.loads(text, parse_float=Decimal), kind)
 
 
 def encode(row: object) -> bytes | None:

@@ -50,6 +50,9 @@ public record AggregateSpec(String name, String function, int input, DataType in
     if (input < 0 && !called.equals("count")) {
       throw new IllegalArgumentException("the aggregate '" + name + "' (" + function + ") needs an input column");
     }
+    if (retract && CountedValues.KINDS.contains(called)) {
+      return new CountedValues(name, called, input, inputType, columns(), limit());
+    }
     return switch (called) {
       case "count" -> new Count(name, input < 0 ? Count.ALL : input);
       case "sum" -> sum(false, retract);

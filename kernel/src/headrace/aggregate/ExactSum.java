@@ -98,7 +98,8 @@ final class ExactSum extends Aggregate {
   public void read(Slots slots, ByteReader in) {
     int at = word(slots);
     long count = in.readUnsigned();
-    slots.words[at] = count >>> 1;
+    // In what was combined before the shuffle more rows may have been taken back than added.
+    slots.words[at] = count >> 1;
     if ((count & 1) != 0) {
       slots.words[at + 1] = in.readFixed();
       slots.words[at + 2] = in.readFixed();

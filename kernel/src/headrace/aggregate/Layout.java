@@ -38,6 +38,13 @@ public final class Layout {
     return new Layout(aggregates);
   }
 
+  /** A layout of rows that come and are taken back; it also says how many did. */
+  public static Layout moving(List<AggregateSpec> specs, Moves moves) {
+    List<Aggregate> aggregates = new ArrayList<>(specs.stream().map(AggregateSpec::build).toList());
+    aggregates.add(moves);
+    return new Layout(aggregates);
+  }
+
   public int words() {
     return words;
   }

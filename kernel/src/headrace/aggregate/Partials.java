@@ -110,6 +110,15 @@ public final class Partials {
 
   /** Adds one row to its key's entry. */
   public void add(long start, int hash, UnsafeRow key, UnsafeRow inputs, Position position) {
+    layout.add(slots(entry(start, hash, key, position)), inputs, position);
+  }
+
+  /** Takes one row back from its key's entry, or from what the entry will be merged with. */
+  public void retract(long start, int hash, UnsafeRow key, UnsafeRow inputs, Position position) {
+    layout.retract(slots(entry(start, hash, key, position)), inputs, position);
+  }
+
+  private int entry(long start, int hash, UnsafeRow key, Position position) {
     Object base = key.getBaseObject();
     int entry = find(start, hash, base, key.getBaseOffset(), key.getSizeInBytes());
     long place = place(position.source, position.partition);
@@ -119,7 +128,7 @@ public final class Partials {
       places[entry] = place;
       offsets[entry] = position.offset;
     }
-    layout.add(slots(entry), inputs, position);
+    return entry;
   }
 
   /** Merges a run of entries of one window, which come after what is here; tells how many rows they hold. */

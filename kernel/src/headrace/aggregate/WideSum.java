@@ -8,6 +8,8 @@ import org.apache.spark.sql.types.DecimalType;
 
 /** Sum and mean of decimals of more than 18 digits, exact whatever the size. */
 final class WideSum extends Aggregate {
+  /** In place of the count: as many values were added as taken back, and yet they do not cancel out. */
+  private static final long LOOSE = Long.MIN_VALUE;
   private final boolean mean;
   private final boolean counted;
   private final int ordinal;
@@ -60,15 +62,12 @@ final class WideSum extends Aggregate {
   public void retract(Slots slots, UnsafeRow inputs, Position position) {
     if (!inputs.isNullAt(ordinal)) {
       plus(slots, -1, inputs.getDecimal(ordinal, input.precision(), input.scale()).toJavaBigDecimal().unscaledValue().negate());
-      if (slots.words[word(slots)] == 0) {
-        slots.objects[object(slots)] = null;
-      }
     }
   }
 
   @Override
   public void merge(Slots into, Slots from) {
-    if (from.words[word(from)] != 0) {
+    if (from.objects[object(from)] != null) {
       plus(into, from.words[word(from)], (BigInteger) from.objects[object(from)]);
     }
   }
@@ -76,16 +75,18 @@ final class WideSum extends Aggregate {
   @Override
   public void write(Slots slots, ByteWriter out) {
     long count = slots.words[word(slots)];
-    out.writeUnsigned(counted ? count : Math.min(1, count));
-    if (count != 0) {
-      out.writeBytes(((BigInteger) slots.objects[object(slots)]).toByteArray());
+    BigInteger sum = (BigInteger) slots.objects[object(slots)];
+    boolean loose = count == 0 && sum != null && sum.signum() != 0;
+    out.writeUnsigned(loose ? LOOSE : counted ? count : Math.min(1, count));
+    if (count != 0 || loose) {
+      out.writeBytes(sum.toByteArray());
     }
   }
 
   @Override
   public void read(Slots slots, ByteReader in) {
     long count = in.readUnsigned();
-    slots.words[word(slots)] = count;
+    slots.words[word(slots)] = count == LOOSE ? 0 : count;
     if (count != 0) {
       slots.objects[object(slots)] = new BigInteger(in.readBytes());
     }

@@ -16,6 +16,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.LongStream;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.classic.SparkSession;
 
@@ -352,7 +353,7 @@ public final class Clock {
       // For what follows the wall clock there would always be one more epoch, and no end to a bounded run.
       long millis = over ? overMillis : millis();
       SortedMap<String, Long> watermarks = watermarks(millis, over && draining);
-      SortedMap<Integer, Long> programs = programs(watermarks, now.programs, spec.programs());
+      SortedMap<Integer, Long> programs = programs(watermarks, free(), now.programs, spec.programs());
       boolean moved = !watermarks.equals(now.watermarks) || !programs.equals(now.programs);
       if (moved || momentPassed(millis) || mustNudge(bounded) || tickAsked) {
         tickAsked = false;
@@ -453,17 +454,38 @@ public final class Clock {
     return offset.programs.getOrDefault(program.id(), EpochWatermarks.NONE);
   }
 
-  /** W of the programs: the least of the sources upstream, and where that is behind, what it was before. */
+  /**
+   * The tables that hold nothing up: they are read to their ends, as of the last look. By hand, those whose watermark nobody has moved.
+   */
+  private Set<String> free() {
+    Set<String> free = new TreeSet<>();
+    for (ClockSpec.Source source : spec.sources()) {
+      Map<Integer, Position> seen = positions.getOrDefault(source.name(), Map.of());
+      Policy policy = policies.get(source.name());
+      boolean read = policy instanceof ByHand ? policy.watermark() == EpochWatermarks.NONE
+          : !seen.isEmpty() && seen.values().stream().allMatch(Position::caughtUp);
+      if (source.table() && read) {
+        free.add(source.name());
+      }
+    }
+    return free;
+  }
+
+  /**
+   * W of the programs: the least of the sources upstream that hold it, and where that is behind, what it was before. Where none holds it,
+   * time is where the one is that has come furthest.
+   */
   static SortedMap<Integer, Long> programs(
-      Map<String, Long> watermarks, Map<Integer, Long> before, List<ClockSpec.Program> programs) {
+      Map<String, Long> watermarks, Set<String> free, Map<Integer, Long> before, List<ClockSpec.Program> programs) {
     SortedMap<Integer, Long> byProgram = new TreeMap<>();
     for (ClockSpec.Program program : programs) {
-      long least = program.sources().stream()
-          .mapToLong(source -> watermarks.getOrDefault(source, EpochWatermarks.NONE))
-          .min()
-          .orElse(EpochWatermarks.NONE);
+      boolean all = free.containsAll(program.sources());
+      LongStream times = program.sources().stream()
+          .filter(source -> all || !free.contains(source))
+          .mapToLong(source -> watermarks.getOrDefault(source, EpochWatermarks.NONE));
+      long reached = (all ? times.max() : times.min()).orElse(EpochWatermarks.NONE);
       // Behind is a source that joined an older step: what that has closed stays closed.
-      byProgram.put(program.id(), Math.max(least, before.getOrDefault(program.id(), EpochWatermarks.NONE)));
+      byProgram.put(program.id(), Math.max(reached, before.getOrDefault(program.id(), EpochWatermarks.NONE)));
     }
     return byProgram;
   }

@@ -17,8 +17,8 @@ import java.util.TreeSet;
 record ClockSpec(String checkpoint, boolean drain, long align, List<Source> sources, List<Program> programs) {
   static final ObjectMapper JSON = new ObjectMapper();
 
-  /** A source and how its watermark is found. */
-  record Source(String name, int index, Policy policy) {}
+  /** A source and how its watermark is found; that of a {@code table} holds nothing up once it is read to its end. */
+  record Source(String name, int index, Policy policy, boolean table) {}
 
   /**
    * A program: the layer it is in, the sources upstream of it, the groups that its ticks go to, and the intervals of the wall clock, in
@@ -47,7 +47,8 @@ record ClockSpec(String checkpoint, boolean drain, long align, List<Source> sour
           new Source(
               need(source, "name").asText(),
               need(source, "index").asInt(),
-              byHand ? new ByHand() : policy(need(source, "policy"))));
+              byHand ? new ByHand() : policy(need(source, "policy")),
+              source.path("table").asBoolean(false)));
     }
     List<Program> programs = new ArrayList<>();
     for (JsonNode program : root.path("programs")) {

@@ -1,12 +1,16 @@
 package headrace.expression;
 
 import headrace.codec.EventTime;
+import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** The kernel's expressions as Columns, for Python and for the kernel itself. */
 public final class Expressions {
@@ -42,6 +46,18 @@ public final class Expressions {
     StructType struct = struct(schema);
     Expression now = expression(functions.current_timestamp());
     return column(new DecodeJson(expression(message), now, struct, EventTime.of(spec, struct)));
+  }
+
+  /** Whether a column that is not analysed yet reads any column of these names. */
+  public static boolean reads(Column column, List<String> names) {
+    return reads(expression(column), Set.copyOf(names));
+  }
+
+  private static boolean reads(Expression expression, Set<String> names) {
+    if (expression instanceof UnresolvedAttribute read && names.contains(CollectionConverters.asJava(read.nameParts()).get(0))) {
+      return true;
+    }
+    return CollectionConverters.asJava(expression.children()).stream().anyMatch(child -> reads(child, names));
   }
 
   static StructType struct(String json) {

@@ -8,6 +8,7 @@ import java.util.TreeSet;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -113,6 +114,18 @@ public final class Projection {
 
   public boolean conditionMayFail() {
     return condition != null && Risk.of(condition);
+  }
+
+  /** The result's fields for a step to evaluate by itself, over rows of the fields that they read; see {@link Compiled}. */
+  public String compiled() {
+    return Compiled.write(outputs.stream().map(this::bound).toList());
+  }
+
+  private Expression bound(Expression expression) {
+    if (expression instanceof AttributeReference field) {
+      return new BoundReference(fields.get(field.exprId()), field.dataType(), field.nullable());
+    }
+    return expression instanceof Alias alias ? bound(alias.child()) : expression.mapChildren(this::bound);
   }
 
   private Expression over(Expression expression, Expression row) {

@@ -14,6 +14,8 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
+import org.apache.spark.sql.catalyst.optimizer.RewriteWithExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.StructType;
 
@@ -61,9 +63,20 @@ public final class Rebind {
     return composed(in, out);
   }
 
+  /** As {@link #analyse}, of columns that a step evaluates by itself: no optimiser sees them any more. */
+  public static Projection evaluable(SparkSession session, String schema, List<Column> columns) {
+    Dataset<Row> in = emptyFrame(session, schema);
+    Dataset<Row> out = in.select(columns.toArray(new Column[0]));
+    LogicalPlan replaced = ReplaceExpressions$.MODULE$.apply(analysed(out));
+    return composed(in, out, RewriteWithExpression$.MODULE$.apply(replaced));
+  }
+
   private static Projection composed(Dataset<Row> in, Dataset<Row> out) {
+    return composed(in, out, analysed(out));
+  }
+
+  private static Projection composed(Dataset<Row> in, Dataset<Row> out, LogicalPlan result) {
     LogicalPlan source = analysed(in);
-    LogicalPlan result = analysed(out);
     Composition composition = Composition.of(result, source);
     Map<ExprId, Integer> fields = new HashMap<>();
     for (Attribute column : Composition.attributes(source)) {

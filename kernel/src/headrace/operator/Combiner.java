@@ -6,6 +6,7 @@ import headrace.clock.EpochWatermarks;
 import headrace.state.ByteWriter;
 import headrace.step.Ledger;
 import headrace.step.Program;
+import headrace.step.TableSpec;
 import headrace.window.SessionWindow;
 import headrace.window.SlidingWindow;
 import headrace.window.StatedWindows;
@@ -28,7 +29,7 @@ final class Combiner {
   private final RowRuns[] rows;
   private final long judged;
   private final Ledger ledger = new Ledger();
-  private final UnsafeRow exit = new UnsafeRow(Program.EXIT_FIELDS);
+  private final UnsafeRow exit;
   private final UnsafeRow key;
   private final UnsafeRow inputs;
   private boolean known;
@@ -43,6 +44,7 @@ final class Combiner {
       rows[side] = new RowRuns(program, side);
     }
     judged = EpochWatermarks.of(program.id());
+    exit = new UnsafeRow(program.isOfGroups() ? TableSpec.EXIT_FIELDS : Program.EXIT_FIELDS);
     key = new UnsafeRow(program.key().size());
     inputs = new UnsafeRow(program.inputs().size());
   }
@@ -85,6 +87,15 @@ final class Combiner {
     position.time = time;
     point(key, Program.EXIT_KEY);
     int hash = Partials.hash(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes());
+    if (program.isOfGroups()) {
+      point(inputs, Program.EXIT_INPUTS);
+      if (exit.getInt(TableSpec.EXIT_SIGN) < 0) {
+        partials.retract(TableSpec.PART, hash, key, inputs, position);
+      } else {
+        partials.add(TableSpec.PART, hash, key, inputs, position);
+      }
+      return;
+    }
     boolean late = isLate(time);
     if (partials == null || late) {
       rows[side].add(program.slot(hash), position, exit, program.wantsRow(late), full);

@@ -147,6 +147,9 @@ final class FrontRows implements Iterator<Row> {
   private void tick(byte[] payload) {
     Map<Integer, Long> watermarks = LaterTicks.read(payload);
     for (Program program : layer.programs()) {
+      if (!program.isTimed()) {
+        continue;
+      }
       Long watermark = watermarks.get(program.id());
       if (watermark == null) {
         throw new IllegalStateException("the tick knows nothing of step '" + program.name() + "'");

@@ -7,6 +7,7 @@ import headrace.aggregate.AggregateSpec;
 import headrace.step.Interval;
 import headrace.step.Program;
 import headrace.step.Side;
+import headrace.step.TableSpec;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -103,7 +104,8 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), WindowSpec.window(node.path("window")),
         WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
         node.path("within").asLong(Program.FOREVER), interval(node), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
-        wanted(node, "port").intValue(), integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"));
+        wanted(node, "port").intValue(), integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"),
+        table(node.path("table")));
   }
 
   private static Interval interval(JsonNode node) {
@@ -120,6 +122,17 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     Integer latePort = integer(node, "latePort");
     int[] full = node.path("full").isArray() ? integers(node.path("full")) : null;
     return new Side(struct(node, "row"), latePort, latePort == null ? null : struct(node, "late"), full);
+  }
+
+  private static TableSpec table(JsonNode node) {
+    if (node.isMissingNode() || node.isNull()) {
+      return null;
+    }
+    TableSpec.Folding folding = !node.hasNonNull("step") ? null
+        : new TableSpec.Folding(wanted(node, "initial").textValue(), wanted(node, "step").textValue(), wanted(node, "shown").textValue(),
+            wanted(node, "topic").textValue(), node.path("fails").asBoolean());
+    return new TableSpec(TableSpec.Kind.valueOf(wanted(node, "kind").textValue().toUpperCase(Locale.ROOT)),
+        node.path("by_offset").asBoolean(), folding);
   }
 
   private static AggregateSpec aggregate(JsonNode node, StructType inputs) {

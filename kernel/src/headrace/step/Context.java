@@ -32,4 +32,6 @@ public interface Context {
   void late(long rows);
 
   void duplicate(long rows);
+
+  void rejected(long rows);
 }

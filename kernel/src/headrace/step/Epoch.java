@@ -189,4 +189,9 @@ public final class Epoch implements Context {
   public void duplicate(long rows) {
     ledger.duplicate += rows;
   }
+
+  @Override
+  public void rejected(long rows) {
+    ledger.rejected += rows;
+  }
 }

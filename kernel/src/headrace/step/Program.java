@@ -2,6 +2,7 @@ package headrace.step;
 
 import headrace.aggregate.AggregateSpec;
 import headrace.aggregate.Layout;
+import headrace.aggregate.Moves;
 import headrace.aggregate.Span;
 import headrace.trigger.Accumulation;
 import headrace.trigger.Trigger;
@@ -19,13 +20,14 @@ import org.apache.spark.sql.types.StructType;
  * @param window null for a step that has no windows
  * @param within how long a step that has no windows remembers, in microseconds, or {@link #FOREVER}
  * @param interval null for a step that joins no streams
+ * @param table what a step does that makes a table, or works on one; null for all others
  * @param chained whether its rows come from another stateful step: they are judged by the watermark of the epoch before, since those of
  *     this one left that step before time went on
  * @param sides its inputs: one, or two of a step that joins
  */
 public record Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation,
     long within, Interval interval, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates, int port,
-    Integer duplicatePort, Integer rejectedPort, StructType output) {
+    Integer duplicatePort, Integer rejectedPort, StructType output, TableSpec table) {
 
   /** Nothing is forgotten. */
   public static final long FOREVER = Long.MAX_VALUE;
@@ -56,7 +58,7 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
         throw new IllegalArgumentException("the panes of program '" + name + "' have " + fields + " fields (key, window, "
             + "aggregates or rank and columns, pane, pane_index, pane_last, change when retracting), its output declares " + output.size());
       }
-    } else if (made > 0 && output.size() != key.size() + made + 1) {
+    } else if (made > 0 && table == null && output.size() != key.size() + made + 1) {
       throw new IllegalArgumentException("the changes of program '" + name + "' have " + (key.size() + made + 1)
           + " fields (key, rank, columns, change), its output declares " + output.size());
     }
@@ -102,9 +104,19 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
     return Math.floorMod(keyHash, groups.length);
   }
 
+  /** Whether the step aggregates a table. */
+  public boolean isOfGroups() {
+    return table != null && table.kind() == TableSpec.Kind.GROUPS;
+  }
+
+  /** Whether the step goes by time at all. */
+  public boolean isTimed() {
+    return table == null || table.kind() == TableSpec.Kind.LATEST || table.kind() == TableSpec.Kind.FOLD;
+  }
+
   /** Whether events are combined before the shuffle: not where a step wants each by itself. */
   public boolean combines() {
-    return window instanceof Windows || window instanceof SessionWindow || stands();
+    return window instanceof Windows || window instanceof SessionWindow || stands() || isOfGroups();
   }
 
   /**
@@ -117,6 +129,9 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
 
   /** The accumulators of the step; those of sessions and standing rankings also say when their events were. */
   public Layout layout() {
+    if (isOfGroups()) {
+      return Layout.moving(aggregates, new Moves());
+    }
     return window instanceof SessionWindow || stands() ? Layout.spanning(aggregates, new Span()) : Layout.of(aggregates);
   }
 

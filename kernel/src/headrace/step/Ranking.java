@@ -23,7 +23,7 @@ public final class Ranking extends KeyedStep<Slots> {
 
   private final Layout layout;
   private final Span span;
-  private final ChangeWriter writer;
+  private final RankingWriter writer;
   private final Partials gathered;
   private final List<Output> changes = new ArrayList<>();
 
@@ -31,7 +31,7 @@ public final class Ranking extends KeyedStep<Slots> {
     super(program, program.layout());
     layout = program.layout();
     span = (Span) layout.aggregate(layout.size() - 1);
-    writer = new ChangeWriter(program, layout);
+    writer = new RankingWriter(program, layout);
     gathered = new Partials(layout, 64);
   }
 

@@ -11,6 +11,14 @@ public final class Steps {
     if (program.interval() != null) {
       return new IntervalJoin(program);
     }
+    if (program.table() != null) {
+      return switch (program.table().kind()) {
+        case LATEST -> new Latest(program);
+        case GROUPS -> new Groups(program);
+        case FOLD -> new Fold(program);
+        case CHANGES -> new Changes(program);
+      };
+    }
     if (program.window() == null) {
       return program.stands() ? new Ranking(program) : new Dedup(program);
     }

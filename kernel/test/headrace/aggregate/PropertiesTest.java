@@ -111,6 +111,30 @@ class PropertiesTest {
     }
   }
 
+  /** Before the shuffle a part may hold more rows taken back than added, which are in another part. */
+  @ParameterizedTest
+  @MethodSource("specs")
+  void whatIsTakenBackInAnotherPartNeverCame(AggregateSpec spec) {
+    if (!spec.retracts()) {
+      return;
+    }
+    Layout layout = Layout.of(List.of(retracting(spec)));
+    for (int seed = 0; seed < 30; seed++) {
+      Random dice = new Random(seed);
+      List<Rows.Event> kept = Rows.random(dice, dice.nextInt(10));
+      List<Rows.Event> gone = Rows.random(dice, 1 + dice.nextInt(10));
+      List<Rows.Event> fresh = Rows.random(dice, dice.nextInt(10));
+      Slots whole = Rows.added(layout, kept);
+      gone.forEach(event -> layout.add(whole, event.inputs(), event.position()));
+      Slots change = Rows.added(layout, fresh);
+      gone.forEach(event -> layout.retract(change, event.inputs(), event.position()));
+      layout.merge(whole, Rows.stored(layout, change));
+      Slots never = Rows.added(layout, kept);
+      fresh.forEach(event -> layout.add(never, event.inputs(), event.position()));
+      assertArrayEquals(Rows.written(layout, never), Rows.written(layout, whole), spec + " seed " + seed);
+    }
+  }
+
   private static AggregateSpec retracting(AggregateSpec spec) {
     Map<String, String> options = Map.of(AggregateSpec.RETRACT, "true");
     return new AggregateSpec(spec.name(), spec.function(), spec.input(), spec.inputType(), spec.result(), options);
@@ -118,9 +142,10 @@ class PropertiesTest {
 
   @ParameterizedTest
   @MethodSource("specs")
-  void onlyWhatAddsUpExactlyTakesBack(AggregateSpec spec) {
+  void onlyWhatAddsUpExactlyOrKeepsAllValuesTakesBack(AggregateSpec spec) {
     boolean exact = List.of("count", "sum", "avg").contains(spec.function()) && spec.inputType() != DOUBLE;
-    assertEquals(exact, spec.retracts());
+    boolean kept = List.of("min", "max", "bool_and", "bool_or", "count_distinct").contains(spec.function());
+    assertEquals(exact || kept, spec.retracts());
     assertFalse(spec.build().codec().isBlank());
   }
 }

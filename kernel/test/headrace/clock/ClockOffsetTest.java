@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
@@ -35,9 +36,22 @@ class ClockOffsetTest {
     assertEquals(7, watermark(Map.of("a", 9L, "b", 7L), Map.of(1, 5L), "a", "b"));
   }
 
+  @Test
+  void aTableThatIsReadToItsEndHoldsNothing() {
+    Map<String, Long> sources = Map.of("a", 5L, "table", 2L, "other", 3L);
+    assertEquals(5, watermark(sources, Set.of("table"), Map.of(), "a", "table"));
+    assertEquals(2, watermark(sources, Set.of("other"), Map.of(), "a", "table", "other"), "one is still being read");
+    assertEquals(3, watermark(sources, Set.of("table", "other"), Map.of(), "table", "other"), "none holds: the furthest is where time is");
+    assertEquals(5, watermark(sources, Set.of(), Map.of(1, 5L), "a", "table"), "new rows of a table do not turn time back");
+  }
+
   private static long watermark(Map<String, Long> sources, Map<Integer, Long> before, String... upstream) {
+    return watermark(sources, Set.of(), before, upstream);
+  }
+
+  private static long watermark(Map<String, Long> sources, Set<String> free, Map<Integer, Long> before, String... upstream) {
     ClockSpec.Program program = new ClockSpec.Program(1, 0, List.of(upstream), new int[0], List.of());
-    return Clock.programs(sources, before, List.of(program)).get(1);
+    return Clock.programs(sources, free, before, List.of(program)).get(1);
   }
 
   @Test

@@ -58,7 +58,7 @@ final class Events {
       output = output.add("change", DataTypes.IntegerType);
     }
     return new Program(7, "velocity", new int[] {0}, window, trigger, lateness, accumulation, 0, null, chained, KEY, INPUTS,
-        List.of(new Side(ROW, LATE, ROW.add("late_by_seconds", DataTypes.DoubleType), null)), aggregates, PANES, null, REJECTED, output);
+        List.of(new Side(ROW, LATE, ROW.add("late_by_seconds", DataTypes.DoubleType), null)), aggregates, PANES, null, REJECTED, output, null);
   }
 
   static byte[] exit(Event event) {
