@@ -135,3 +135,34 @@ def test_a_column_that_is_new_ahead_of_a_join_is_refused_on_its_checkpoint(
         again.feed("payments", {"payer": "a", "sum": 1.0, "number": 2, "paid": START})
         [pair] = again.run()["out"]
         assert numbers(pair) == (1, 2)
+
+
+def test_both_sides_have_late_and_rejected_rows_of_their_own(spark: SparkSession) -> None:
+    elsewhere = Topic("elsewhere", Order, time="at").stream(watermark=Bounded("1 minute"))
+    both = ordered.union(elsewhere)
+    joined = both.join("j", payments, on={"customer": "payer"}, within="1 minute", how="full", suffix="_2")
+    outputs = {
+        "out": joined,
+        "left": joined.late_left,
+        "right": joined.late_right,
+        "bad_orders": ordered.rejected,
+        "bad_payments": payments.rejected,
+    }
+    made = Pipeline("sides", **{name: each.to(Kafka(name)) for name, each in outputs.items()})
+    order = {"customer": "a", "amount": 1.5, "number": 1, "at": START}
+    payment = {"payer": "a", "sum": 2.5, "number": 2, "paid": START + MINUTE}
+    with Harness(made, spark) as harness:
+        harness.feed("orders", order, {**order, "number": None})
+        harness.feed("elsewhere", {**order, "number": 3})
+        harness.feed("payments", payment, {**payment, "paid": "soon"})
+        out = harness.epoch(watermark=START)
+        assert sorted(map(numbers, out["out"])) == [(1, 2), (3, 2)]
+        assert (len(out["bad_orders"]), len(out["bad_payments"])) == (1, 1)
+        harness.feed("elsewhere", {**order, "number": 4})
+        harness.feed("payments", {**payment, "number": 5}, {**payment, "number": 6, "payer": "b"})
+        out = harness.epoch(watermark=START + MINUTE + timedelta(seconds=30))
+        assert [(row["number"], row["amount"]) for row in out["left"]] == [(4, 1.5)]
+        assert [(row["number"], row["sum"]) for row in out["right"]] == [(5, 2.5), (6, 2.5)]
+        assert {row["late_by_seconds"] for row in out["right"]} == {30.0}
+        assert out["out"] == []
+        assert harness.ledger()["j"] == {"in": 6, "used": 3, "late": 3, "duplicate": 0, "rejected": 0}
