@@ -15,13 +15,16 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * What the events of one program become on the map side: combined per slice and key where the step only adds them up, and sent in full
- * where they may be late, or where the step wants each by itself.
+ * What the events of one program become on the map side: combined per slice and key where the step only adds them up, and sent one by one
+ * where they may be late, where the step wants each by itself, or where hardly two of them are of one slice and key.
  */
 final class Combiner {
   private static final int EXPECTED = 64;
   private static final int BOUND_ENTRIES = 200_000;
   private static final long BOUND_BYTES = 64L << 20;
+  /** After so many events it is known whether they meet often enough: looked up in vain, each costs more than a row of a run does. */
+  private static final int SAMPLE = 16_384;
+  private static final double WORTH = 0.75;
 
   private final Program program;
   private final Partials partials;
@@ -34,12 +37,19 @@ final class Combiner {
   private boolean known;
   private long slice;
   private boolean late;
+  private int combined;
+  private boolean worth = true;
 
+  /** For the epoch of this task. */
   Combiner(Program program) {
+    this(program, EpochWatermarks.of(program.id()));
+  }
+
+  Combiner(Program program, long judged) {
     this.program = program;
+    this.judged = judged;
     partials = program.combines() ? new Partials(program.layout(), EXPECTED) : null;
     rows = new RowRuns(program);
-    judged = EpochWatermarks.of(program.id());
     key = new UnsafeRow(program.key().size());
     inputs = new UnsafeRow(program.inputs().size());
   }
@@ -80,13 +90,16 @@ final class Combiner {
     position.time = time;
     point(key, Program.EXIT_KEY);
     int hash = Partials.hash(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes());
-    boolean late = isLate(time);
-    if (partials == null || late) {
-      rows.add(program.slot(hash), position, exit, program.wantsRow(late), full);
+    boolean byItself = isLate(time);
+    if (partials == null || !worth || byItself) {
+      rows.add(program.slot(hash), position, exit, program.wantsRow(byItself), full);
       return;
     }
     point(inputs, Program.EXIT_INPUTS);
     partials.add(slice, hash, key, inputs, position);
+    if (++combined == SAMPLE) {
+      worth = partials.size() < SAMPLE * WORTH;
+    }
   }
 
   /** Whether the event may be late; also finds its slice. */

@@ -26,6 +26,9 @@ abstract class WindowStep implements Step {
   private final LateWriter lateRows;
   private final String slots;
   private byte[] stored;
+  /** The batch of the last row: the next one is mostly of the same slice. */
+  private Partials batch;
+  private long batchOf;
   Context context;
   Header header;
   /** The watermark that this epoch's rows are judged by. */
@@ -44,6 +47,7 @@ abstract class WindowStep implements Step {
   public void open(Context opened) {
     context = opened;
     batches.clear();
+    batch = null;
     stored = context.cells().header();
     header = Header.read(stored, slots, program.name());
     judged = Math.max(header.watermark, context.judged());
@@ -97,6 +101,10 @@ abstract class WindowStep implements Step {
   }
 
   private Partials batch(long slice) {
-    return batches.computeIfAbsent(slice, absent -> new Partials(layout, EXPECTED));
+    if (batch == null || batchOf != slice) {
+      batch = batches.computeIfAbsent(slice, absent -> new Partials(layout, EXPECTED));
+      batchOf = slice;
+    }
+    return batch;
   }
 }
