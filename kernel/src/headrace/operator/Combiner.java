@@ -16,13 +16,16 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * What the events of one program become on the map side: combined per slice and key where the step only adds them up, and sent in full
- * where they may be late, or where the step wants each by itself.
+ * What the events of one program become on the map side: combined per slice and key where the step only adds them up, and sent one by one
+ * where they may be late, where the step wants each by itself, or where hardly two of them are of one slice and key.
  */
 final class Combiner {
   private static final int EXPECTED = 64;
   private static final int BOUND_ENTRIES = 200_000;
   private static final long BOUND_BYTES = 64L << 20;
+  /** After so many events it is known whether they meet often enough: looked up in vain, each costs more than a row of a run does. */
+  private static final int SAMPLE = 16_384;
+  private static final double WORTH = 0.75;
 
   private final Program program;
   private final Partials partials;
@@ -35,15 +38,22 @@ final class Combiner {
   private boolean known;
   private long slice;
   private boolean late;
+  private int combined;
+  private boolean worth = true;
 
+  /** For the epoch of this task. */
   Combiner(Program program) {
+    this(program, EpochWatermarks.of(program.id()));
+  }
+
+  Combiner(Program program, long judged) {
     this.program = program;
+    this.judged = judged;
     partials = program.combines() ? new Partials(program.layout(), EXPECTED) : null;
     rows = new RowRuns[program.sides().size()];
     for (int side = 0; side < rows.length; side++) {
       rows[side] = new RowRuns(program, side);
     }
-    judged = EpochWatermarks.of(program.id());
     exit = new UnsafeRow(program.isOfGroups() ? TableSpec.EXIT_FIELDS : Program.EXIT_FIELDS);
     key = new UnsafeRow(program.key().size());
     inputs = new UnsafeRow(program.inputs().size());
@@ -96,13 +106,16 @@ final class Combiner {
       }
       return;
     }
-    boolean late = isLate(time);
-    if (partials == null || late) {
-      rows[side].add(program.slot(hash), position, exit, program.wantsRow(late), full);
+    boolean byItself = isLate(time);
+    if (partials == null || !worth || byItself) {
+      rows[side].add(program.slot(hash), position, exit, program.wantsRow(byItself), full);
       return;
     }
     point(inputs, Program.EXIT_INPUTS);
     partials.add(slice, hash, key, inputs, position);
+    if (++combined == SAMPLE) {
+      worth = partials.size() < SAMPLE * WORTH;
+    }
   }
 
   /** Whether the event may be late; also finds its slice. */

@@ -25,6 +25,9 @@ abstract class WindowStep implements Step {
   private final LateWriter lateRows;
   private final String slots;
   private byte[] stored;
+  /** The batch of the last row: the next one is mostly of the same slice. */
+  private Partials batch;
+  private long batchOf;
   Context context;
   Header header;
   /** The watermark that this epoch's rows are judged by. */
@@ -43,6 +46,7 @@ abstract class WindowStep implements Step {
   public void open(Context opened) {
     context = opened;
     batches.clear();
+    batch = null;
     stored = context.cells().header();
     header = Header.read(stored, slots, program.name());
     if (stored == null) {
@@ -96,6 +100,10 @@ abstract class WindowStep implements Step {
   }
 
   private Partials batch(long slice) {
-    return batches.computeIfAbsent(slice, absent -> new Partials(layout, EXPECTED));
+    if (batch == null || batchOf != slice) {
+      batch = batches.computeIfAbsent(slice, absent -> new Partials(layout, EXPECTED));
+      batchOf = slice;
+    }
+    return batch;
   }
 }

@@ -40,7 +40,7 @@ class IntervalJoinTest {
     StructType output = how.pairs ? KEY.add("v", DataTypes.LongType).add("v_right", DataTypes.LongType) : KEY.add("v", DataTypes.LongType);
     int[] columns = how.pairs ? new int[] {0, 1, 2} : new int[] {0, 1};
     return new Program(1, "join", new int[] {0}, null, Trigger.AT_WATERMARK, 0, Accumulation.ACCUMULATING, 0,
-        new Interval(0, UPPER, how, UPPER / 8, columns), false, KEY, new StructType(), sides, List.of(), 1, null, null, output);
+        new Interval(0, UPPER, how, UPPER / 8, columns), false, KEY, new StructType(), sides, List.of(), 1, null, null, output, null);
   }
 
   private void add(Epoch epoch, int side, String key, long time) {
@@ -63,7 +63,7 @@ class IntervalJoinTest {
   void nothingIsHeldOnceTheLastRowsTimeHasPassed(How how) {
     Program program = program(how);
     for (int number = 0; number < 50; number++) {
-      Epoch epoch = new Epoch(0, cells, number * 40L);
+      Epoch epoch = new Epoch(0, cells, number * 40L, Context.NO_WATERMARK);
       for (int row = 0; row < 100; row++) {
         add(epoch, row % 2, "key-" + row % 30, number * 40L + row);
       }
@@ -72,9 +72,9 @@ class IntervalJoinTest {
     assertTrue(cells.size() > 0, "rows are held");
     // Left rows are held for the interval after the last one's time, which was 49 * 40 + 98.
     long last = 49 * 40 + 98 + UPPER + 1;
-    run(new Epoch(0, cells, last - 1), program, last - 1);
+    run(new Epoch(0, cells, last - 1, Context.NO_WATERMARK), program, last - 1);
     assertTrue(cells.size() > 0, "the last left row is held");
-    run(new Epoch(0, cells, last), program, last);
+    run(new Epoch(0, cells, last, Context.NO_WATERMARK), program, last);
     assertEquals(0, cells.size(), "cells when the last row's time has passed");
   }
 
@@ -86,12 +86,12 @@ class IntervalJoinTest {
     Program program = program(how);
     MemoryCells own = new MemoryCells();
     long before = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
-    Epoch epoch = new Epoch(0, own, 0);
+    Epoch epoch = new Epoch(0, own, 0, Context.NO_WATERMARK);
     for (int row = 0; row < rows; row++) {
       add(epoch, Interval.RIGHT, "hot", row);
     }
     run(epoch, program, 0);
-    Epoch next = new Epoch(0, own, 0);
+    Epoch next = new Epoch(0, own, 0, Context.NO_WATERMARK);
     for (int row = 0; row < rows; row++) {
       // None of them meets anything but the last one, which meets a hundred.
       add(next, Interval.LEFT, "hot", row == rows - 1 ? row - 99 : 10L * rows + row);
@@ -109,7 +109,7 @@ class IntervalJoinTest {
     MemoryCells own = new MemoryCells();
     long before = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     for (int half = 0; half < 2; half++) {
-      Epoch epoch = new Epoch(0, own, 0);
+      Epoch epoch = new Epoch(0, own, 0, Context.NO_WATERMARK);
       for (int row = 0; row < rows; row++) {
         add(epoch, half == 0 ? Interval.RIGHT : Interval.LEFT, "hot", half == 0 ? 100 : 50);
       }
@@ -122,7 +122,7 @@ class IntervalJoinTest {
   @Test
   void rowsThatNeedNotLeaveAreLetGoWithoutALook() {
     Program program = program(How.INNER);
-    Epoch epoch = new Epoch(0, cells, 0);
+    Epoch epoch = new Epoch(0, cells, 0, Context.NO_WATERMARK);
     for (int row = 0; row < 5_000; row++) {
       add(epoch, Interval.LEFT, "key-" + row, row % 1000);
     }
@@ -130,7 +130,7 @@ class IntervalJoinTest {
     cells.gets = 0;
     cells.puts = 0;
     for (long watermark = UPPER; watermark < 2 * UPPER; watermark += 10) {
-      run(new Epoch(0, cells, watermark), program, watermark);
+      run(new Epoch(0, cells, watermark, Context.NO_WATERMARK), program, watermark);
     }
     assertEquals(0, cells.gets, "cells read");
     assertEquals(0, cells.puts, "cells written");
@@ -139,7 +139,7 @@ class IntervalJoinTest {
   @Test
   void rowsThatLeaveAreReadAndNotWrittenAgain() {
     Program program = program(How.LEFT);
-    Epoch epoch = new Epoch(0, cells, 0);
+    Epoch epoch = new Epoch(0, cells, 0, Context.NO_WATERMARK);
     for (int row = 0; row < 5_000; row++) {
       add(epoch, Interval.LEFT, "key-" + row, row % 1000);
     }
@@ -147,7 +147,7 @@ class IntervalJoinTest {
     cells.puts = 0;
     List<Integer> left = new ArrayList<>();
     for (long watermark = UPPER + 1; watermark <= UPPER + 1000; watermark += 10) {
-      left.add(run(new Epoch(0, cells, watermark), program, watermark));
+      left.add(run(new Epoch(0, cells, watermark, Context.NO_WATERMARK), program, watermark));
     }
     assertEquals(5, left.get(0), "those of the first moment");
     assertTrue(left.subList(1, left.size()).stream().allMatch(rows -> rows == 50), "five of each moment after it");
@@ -172,6 +172,11 @@ class IntervalJoinTest {
     @Override
     public void putHeader(byte[] value) {
       inner.putHeader(value);
+    }
+
+    @Override
+    public void removeHeader() {
+      inner.removeHeader();
     }
 
     @Override
