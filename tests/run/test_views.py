@@ -182,6 +182,32 @@ def test_the_command_reads_a_view(sold: Callable[[str], Sold], capfd: pytest.Cap
     assert here.rows() == {"s0": (1, here.rows()["s0"][1]), "s1": (1, here.rows()["s1"][1])}
 
 
+def test_a_table_is_shown_as_it_is_after_every_epoch(sold: Callable[[str], Sold]) -> None:
+    here = sold("sold-table")
+    last = (
+        Topic(here.name, Sale, key="shop", time="at")
+        .stream(watermark=Bounded("2 seconds"), name="sales")
+        .latest("last", by="id")
+    )
+    shops = last.group_by("shop").agg(sales=F.count("*"), pieces=F.sum("pieces"))
+    pipeline = Pipeline(
+        here.name, sold=shops.to(View("sold")), whole=shops.agg(shops=F.count("*")).to(View("whole"))
+    )
+    here.broker.send(here.name, [sale(1, 1, shop="s0", pieces=2), sale(2, 1, shop="s1", pieces=3)])
+    here.run(pipeline)
+    assert here.rows() == {"s0": (1, 2), "s1": (1, 3)}
+    # A sale that moves to another shop leaves its old one empty, which is deleted in the same epoch.
+    here.broker.send(here.name, [sale(1, 2, shop="s1", pieces=4)])
+    here.run(pipeline)
+    assert here.rows() == {"s1": (2, 7)}
+    whole = views.find(here.settings.views, "whole")
+    assert whole.key == ()
+    assert views.rows(whole).rows == [(1,)]
+    more = Pipeline(here.name, again=shops.to(View("again")), **pipeline.deliveries)
+    with pytest.raises(CheckpointError, match="has rows already"):
+        here.run(more)
+
+
 def test_what_a_view_refuses() -> None:
     stream = Topic("t", Sale, time="at").stream()
     with pytest.raises(DeclarationError, match="has no key"):

@@ -22,6 +22,7 @@ from headrace.declare.table_node import (
     table_key,
 )
 from headrace.declare.topic import Topic
+from headrace.declare.view import View
 from headrace.declare.watermark import Bounded, Watermark
 from headrace.errors import DeclarationError, caller
 
@@ -149,6 +150,8 @@ class Table:
     def to(self, sink: Sink) -> Delivery:
         """Send the table to a sink, which upserts and deletes by key: in Kafka a delete is a tombstone."""
         where = caller()
+        if isinstance(sink, View) and not sink.key:
+            sink = sink.keyed(self.key)
         made = Stream(self.port).to(sink)
         given = [plain(part) for part in sink.key_expressions()]
         by = _listed(self.key) or "nothing"

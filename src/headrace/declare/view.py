@@ -9,6 +9,7 @@ from headrace.declare.expr import Expression, column
 from headrace.declare.naming import matches
 from headrace.declare.node import Port
 from headrace.declare.sink import Sink
+from headrace.declare.table_node import is_table
 from headrace.errors import DeclarationError, caller
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -20,7 +21,7 @@ _KEPT = "headrace_"
 class View(Sink):
     """A view: the newest row of each key, in the pipeline's store of views (setting views.store).
 
-    `key` is one column's name, or several; rows of a table have one already. Rows and the epoch's number are
+    `key` is one column's name, or several; a table has one already. Rows and the epoch's number are
     committed in one transaction, so a reader sees each epoch whole. Read it with ``headrace query NAME``.
     """
 
@@ -48,9 +49,15 @@ class View(Sink):
         for attribute, value in given.items():
             object.__setattr__(self, attribute, value)
 
+    def keyed(self, key: tuple[str, ...]) -> "View":
+        """Return the same view by a key."""
+        made = View(self.name, key=key)
+        object.__setattr__(made, "where", self.where)
+        return made
+
     def text(self) -> str:
         """Return ``view "balances" by account``."""
-        return f'view "{self.name}" by {", ".join(self.key)}'
+        return f'view "{self.name}" ' + (f"by {', '.join(self.key)}" if self.key else "of one row")
 
     def key_expressions(self) -> tuple[Expression, ...]:
         """Return the columns of the key."""
@@ -58,7 +65,7 @@ class View(Sink):
 
     def check(self, port: Port, where: str) -> None:
         """Refuse rows that nothing tells apart, and a column that a table of SQL has only once."""
-        if not self.key:
+        if not self.key and not is_table(port):
             raise DeclarationError(
                 f'the view "{self.name}" has no key, and {port.text()} is a stream',
                 where=where,

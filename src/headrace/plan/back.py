@@ -136,7 +136,9 @@ def _upsert(weaver: _Weaver, label: str, delivery: Delivery, rows: Rows) -> None
         F.when(there, F.col(after.struct)[name]).otherwise(F.col(before.struct)[name]).alias(name)
         for name in names
     ]
-    if len(parts) == 1:
+    if isinstance(delivery.sink, View):
+        text = F.to_json(F.struct(*parts), JSON) if parts else F.lit("{}")
+    elif len(parts) == 1:
         text = parts[0] if isinstance(rows.schema[names[0]].dataType, BinaryType) else parts[0].cast("string")
     else:
         text = F.to_json(F.struct(*parts), JSON) if parts else F.lit(None).cast("string")

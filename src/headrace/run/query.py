@@ -222,7 +222,7 @@ def start(
         manifest = replace(manifest, adopted=True)
     if delivery["views"] is not None:
         manifests.write(folder, manifest)
-        views.check_history(kernel, delivery, manifest)
+        views.check_history(kernel, delivery, manifest, begun=begun)
         manifest = replace(manifest, views=views.known(manifest, delivery))
     manifests.write(folder, manifest)
     progress = kernel.jvm.headrace.run.Progress("headrace clock")

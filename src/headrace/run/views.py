@@ -47,7 +47,8 @@ def specification(layers: Layers, outlets: Iterable[Outlet], settings: Settings)
         sink = layers.pipeline.deliveries[outlet.delivery].sink if outlet.delivery is not None else None
         if isinstance(sink, View):
             columns = [{"name": field.name, "kind": _kind(field.dataType)} for field in outlet.schema]
-            found.append({"ordinal": ordinal, "name": sink.name, "key": list(sink.key), "columns": columns})
+            view = {"ordinal": ordinal, "name": sink.name, "key": list(sink.key), "columns": columns}
+            found.append({**view, "table": outlet.key is not None})
     return {"place": str(settings.views_of(layers.pipeline.name)), "views": found} if found else None
 
 
@@ -56,8 +57,11 @@ def known(manifest: Manifest, delivery: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted({*manifest.views, *(view["name"] for view in delivery["views"]["views"])}))
 
 
-def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifest) -> None:
-    """Compare the views' epoch with the checkpoint: refuse to write over another history unasked."""
+def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifest, *, begun: bool) -> None:
+    """Compare the views' epoch with the checkpoint: refuse to write over another history unasked.
+
+    A table that has rows already cannot become a view: of its rows only changes come from now on.
+    """
     views, text = kernel.jvm.headrace.deliver.Views, json.dumps({**delivery, "epoch": 0})
     found = json.loads(asked(lambda: views.look(text)))
     place = delivery["views"]["place"]
@@ -72,6 +76,13 @@ def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifes
             f"the views in {place} are gone, and the checkpoint has delivered to them",
             cure="restore the file, or begin anew: headrace reset FILE --outputs replace",
         )
+    for view in delivery["views"]["views"]:
+        if begun and view["table"] and view["name"] not in manifest.views:
+            raise CheckpointError(
+                f"the view {view['name']!r} is new, and the table that it shows has rows already: "
+                "it would show those only that change",
+                cure="begin anew: headrace reset FILE --outputs replace",
+            )
     asked(lambda: views.adopt(text))
 
 

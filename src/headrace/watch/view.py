@@ -84,8 +84,8 @@ def rows(view: Found, key: str | None = None) -> Answer:
     """Return the view's rows as they are now, or the one of a key."""
     where, values = ("", []) if key is None else _where(view, key)
     columns = ", ".join(map(_quoted, view.columns))
-    by = ", ".join(map(_quoted, view.key))
-    answer = ask(view, f"SELECT {columns} FROM {_quoted(view.name)}{where} ORDER BY {by}", values)  # noqa: S608
+    by = f" ORDER BY {', '.join(map(_quoted, view.key))}" if view.key else ""
+    answer = ask(view, f"SELECT {columns} FROM {_quoted(view.name)}{where}{by}", values)  # noqa: S608
     kinds = tuple(view.columns.values())
     made = [tuple(map(_value, row, kinds)) for row in answer.rows]
     return Answer(answer.epoch, answer.columns, made)

@@ -9,7 +9,7 @@ import java.util.List;
  * A view as the plan wrote it down.
  *
  * @param ordinal the outlet that its rows come by
- * @param key the columns that tell its rows apart, a part of {@code columns}
+ * @param key the columns that tell its rows apart, a part of {@code columns}; none where it has one row at most
  */
 public record View(int ordinal, String name, List<String> key, List<Column> columns) implements Serializable {
 
@@ -30,8 +30,8 @@ public record View(int ordinal, String name, List<String> key, List<Column> colu
     for (JsonNode column : json.path("columns")) {
       columns.add(new Column(column.path("name").asText(), Kind.valueOf(column.path("kind").asText())));
     }
-    if (key.isEmpty() || columns.isEmpty()) {
-      throw new IllegalArgumentException("the view " + json.path("name") + " has no key or no columns");
+    if (columns.isEmpty()) {
+      throw new IllegalArgumentException("the view " + json.path("name") + " has no columns");
     }
     return new View(json.path("ordinal").asInt(), json.path("name").asText(), key, columns);
   }

@@ -172,10 +172,10 @@ public final class ViewStore implements AutoCloseable {
     for (Change change : changes) {
       last.merge(text(change.key()), change, (before, next) -> next.value() == null ? before : next);
     }
-    String where = view.key().stream().map(column -> quoted(column) + " IS ?").collect(Collectors.joining(" AND "));
+    String where = view.key().isEmpty() ? "" : view.key().stream().map(column -> quoted(column) + " IS ?").collect(Collectors.joining(" AND ", " WHERE ", ""));
     String columns = view.columns().stream().map(column -> quoted(column.name())).collect(Collectors.joining(", "));
     String places = view.columns().stream().map(column -> "?").collect(Collectors.joining(", "));
-    try (PreparedStatement delete = connection.prepareStatement("DELETE FROM " + quoted(view.name()) + " WHERE " + where);
+    try (PreparedStatement delete = connection.prepareStatement("DELETE FROM " + quoted(view.name()) + where);
         PreparedStatement put = connection.prepareStatement("INSERT OR REPLACE INTO " + quoted(view.name()) + " (" + columns + ") VALUES (" + places + ")");
         PreparedStatement tell = connection.prepareStatement("INSERT INTO headrace_changes (epoch, view, \"key\", value) VALUES (?, ?, ?, ?)")) {
       tell.setLong(1, epoch);
@@ -184,7 +184,7 @@ public final class ViewStore implements AutoCloseable {
         byte[] value = change.getValue().value();
         JsonNode key = JSON.readTree(change.getKey());
         // To an index of SQLite's one null is not another: it would keep both rows.
-        if (value == null || view.key().stream().anyMatch(column -> key.path(column).isNull())) {
+        if (value == null || view.key().isEmpty() || view.key().stream().anyMatch(column -> key.path(column).isNull())) {
           bindKey(delete, view, key);
           delete.addBatch();
         }
@@ -217,7 +217,7 @@ public final class ViewStore implements AutoCloseable {
         } else {
           String made = view.columns().stream().map(column -> quoted(column.name()) + " " + type(column.kind())).collect(Collectors.joining(", "));
           String by = view.key().stream().map(ViewStore::quoted).collect(Collectors.joining(", "));
-          statement.execute("CREATE TABLE " + quoted(view.name()) + " (" + made + ", PRIMARY KEY (" + by + "))");
+          statement.execute("CREATE TABLE " + quoted(view.name()) + " (" + made + (by.isEmpty() ? "" : ", PRIMARY KEY (" + by + ")") + ")");
         }
       }
     } catch (JsonProcessingException damaged) {
