@@ -9,7 +9,6 @@ import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
 import headrace.state.Cells;
 import headrace.state.JoinHeader;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
