@@ -40,7 +40,7 @@ def test_no_two_different_jars_share_a_file_name():
 def test_a_set_is_fetched_once_and_then_needs_no_network(repository):
     reported: list[artefacts.Arrived] = []
     assert artefacts.fetch("spark", report=reported.append) == 5
-    assert (reported[-1].files, reported[-1].bytes) == (4, reported[-1].of_bytes)
+    assert (reported[-1].files, reported[-1].bytes) == (5, reported[-1].of_bytes)
     repository.stop()
     assert artefacts.fetch("spark") == 0
     for jar in artefacts.jars("spark"):
