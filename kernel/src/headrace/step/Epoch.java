@@ -6,6 +6,7 @@ import headrace.state.ByteReader;
 import headrace.state.Cells;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -38,6 +39,8 @@ public final class Epoch implements Context {
       return order == 0 ? Integer.compare(one.side, other.side) : order;
     }
   }
+
+  private static final Comparator<Output> BY_TIME = (one, other) -> Long.compare(one.time(), other.time());
 
   private final int group;
   private final Cells cells;
@@ -114,6 +117,8 @@ public final class Epoch implements Context {
     }
     step.close();
     inputs.clear();
+    // Spark sorts what leaves a task; runs that are in order already leave it a merge to do, and let it read them one after another.
+    now.sort(BY_TIME);
     later.add(0, now.iterator());
     return chained(later.iterator());
   }
