@@ -122,4 +122,20 @@ tables = Pipeline(
     ),
     moved=last.select("card", "country").changes().where("op = 'update'").to(Kafka("moved", key="card")),
 )
-PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, ranked, joins, tables)}
+
+people = payments.latest("people", by="card").select("card", "country")
+spending = payments.group_by("card", name="spending").agg(total=F.sum("amount"), last=F.max("at"))
+named = cards.join("named", spending, on="card", how="full")
+placed = cards.select("card", "country").join(
+    "placed", homes.select("country", "limits"), on="country", how="left"
+)
+joined_tables = Pipeline(
+    "joined-tables",
+    named=named.to(Kafka("named")),
+    placed=placed.to(Kafka("placed")),
+    sums=placed.group_by("limits").agg(cards=F.count("*")).to(Kafka("sums")),
+    pairs=people.join("pairs", cards.select("country", other="card"), on="country")
+    .where("card < other")
+    .to(Kafka("pairs")),
+)
+PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, ranked, joins, tables, joined_tables)}

@@ -1,7 +1,7 @@
 """The transcripts of tables: a table in words, recorded epochs, and what must leave; see README.md."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from tests.tables.oracle import Outcome, Record
 
 FOLDER = Path(__file__).parent
 _CASE = {"name", "why", "of", "table", "epochs"}
-_TOLD = {"rows", "watermark", "puts", "deletes", "out", "rejected", "restart"}
+OTHERS = ("other", "third")
+"""The tables beside the first that a case may have."""
+_TOLD = {"rows", *OTHERS, "watermark", "puts", "deletes", "out", "rejected", "restart"}
 DELETED = "deleted"
 
 Written = dict[str, list[str]]
@@ -26,6 +28,7 @@ class Epoch:
     """Tombstones without a key, which no table can use."""
     watermark: float | None = None
     restart: bool = False
+    others: Mapping[str, tuple[Record, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,16 +61,21 @@ def cases() -> tuple[Case, ...]:
 def _case(theme: str, told: Mapping[str, Any]) -> Case:
     assert told.keys() <= _CASE, f"{theme}: {told.get('name')}: {told.keys() - _CASE}"
     epochs, expected = [], []
-    offsets: dict[int, int] = {}
+    offsets: dict[str, dict[int, int]] = {name: {} for name in ("rows", *OTHERS)}
     for each in told["epochs"]:
         assert each.keys() <= _TOLD, f"{theme}: {told['name']}: {each.keys() - _TOLD}"
-        records = [_record(row, offsets) for row in each.get("rows", ())]
+        records = [_record(row, offsets["rows"]) for row in each.get("rows", ())]
         epochs.append(
             Epoch(
                 tuple(record for record in records if record.key is not None),
                 tuple(record for record in records if record.key is None),
                 each.get("watermark"),
                 each.get("restart", False),
+                {
+                    name: tuple(_record(row, offsets[name]) for row in each.get(name, ()))
+                    for name in OTHERS
+                    if name in told.get("table", "")
+                },
             )
         )
         lines = {kind: [line(row) for row in each.get(kind, ())] for kind in ("puts", "deletes", "out")}

@@ -34,7 +34,8 @@ def run(spark: SparkSession, cases: Sequence[Case]) -> list[list[Written]]:
     found: list[list[Written]] = [[] for _ in cases]
     with Harness(Pipeline("tables", **deliveries), spark, partitions=2, groups=4) as harness:
         for number in range(len(cases)):
-            harness.partitions(f"s{number}", 2)
+            for name in ("", *(f"_{other}" for other in cases[number].epochs[0].others)):
+                harness.partitions(f"s{number}{name}", 2)
         for place in range(max(len(case.epochs) for case in cases)):
             now = {
                 number: case.epochs[place] for number, case in enumerate(cases) if place < len(case.epochs)
@@ -42,7 +43,7 @@ def run(spark: SparkSession, cases: Sequence[Case]) -> list[list[Written]]:
             if any(epoch.restart for epoch in now.values()):
                 harness.restart()
             for number, epoch in now.items():
-                feed(harness, f"s{number}", epoch)
+                _feed_all(harness, number, epoch)
             watermarks = {
                 f"s{number}": _moment(epoch.watermark)
                 for number, epoch in now.items()
@@ -66,8 +67,16 @@ def _declared(number: int, case: Case) -> tuple[Any, Any]:
         base = topic.table()
     else:
         base = topic.stream(watermark=Bounded("0 seconds")).latest(f"latest{number}", by="k")
-    made: Any = eval(case.table, {"table": base, "F": F, "Decimal": Decimal})  # noqa: S307 - our own files
+    tables = {"table": base} | {name: declared(f"s{number}_{name}") for name in case.epochs[0].others}
+    words = case.table.replace("NAME", f"case{number}")
+    made: Any = eval(words, tables | {"F": F, "Decimal": Decimal})  # noqa: S307 - our own files
     return made, base.rejected
+
+
+def _feed_all(harness: Harness, number: int, epoch: Epoch) -> None:
+    feed(harness, f"s{number}", epoch)
+    for name, records in epoch.others.items():
+        feed(harness, f"s{number}_{name}", Epoch(records))
 
 
 def feed(harness: Harness, source: str, epoch: Epoch) -> None:

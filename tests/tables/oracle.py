@@ -11,6 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 Row = dict[str, Any]
+ITEM = ("k", "g", "v", "at")
+"""The columns of every topic."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,17 @@ class Column:
     def __add__(self, other: Any) -> "Column":
         return self._with(other, operator.add)
 
+    def __sub__(self, other: Any) -> "Column":
+        return self._with(other, operator.sub)
+
     def __mul__(self, other: Any) -> "Column":
         return self._with(other, operator.mul)
 
     def __mod__(self, other: Any) -> "Column":
         return self._with(other, operator.mod)
+
+    def isNotNull(self) -> "Column":  # noqa: N802 - as in Spark
+        return Column(lambda row: self.of(row) is not None)
 
     def isNull(self) -> "Column":  # noqa: N802 - as in Spark
         return Column(lambda row: self.of(row) is None)
@@ -74,6 +82,15 @@ class F:
     @staticmethod
     def col(name: str) -> Column:
         return Column(lambda row: row[name], name)
+
+    @staticmethod
+    def lit(value: Any) -> Column:
+        return Column(lambda _: value)
+
+    @staticmethod
+    def coalesce(*of: str | Column) -> Column:
+        parts = [_column(each) for each in of]
+        return Column(lambda row: next((v for v in (each.of(row) for each in parts) if v is not None), None))
 
     @staticmethod
     def count(name: str) -> Aggregate:
@@ -110,9 +127,10 @@ class Table:
 
     key: tuple[str, ...]
     rows: list[Row]
+    columns: tuple[str, ...]
 
     def where(self, condition: Column) -> "Table":
-        return Table(self.key, [row for row in self.rows if condition.of(row)])
+        return Table(self.key, [row for row in self.rows if condition.of(row)], self.columns)
 
     def select(self, *columns: str | Column, **named: str | Column) -> "Table":
         made = {_column(each).called: _column(each) for each in columns}
@@ -121,19 +139,62 @@ class Table:
         renamed |= {_column(each).called: name for name, each in named.items()}
         # `alias` forgets what a column was called: the key keeps its place.
         key = tuple(renamed.get(name, list(made)[place]) for place, name in enumerate(self.key))
-        return Table(key, [{name: column.of(row) for name, column in made.items()} for row in self.rows])
+        rows = [{name: column.of(row) for name, column in made.items()} for row in self.rows]
+        return Table(key, rows, tuple(made))
 
     def with_columns(self, **named: str | Column) -> "Table":
         made = {name: _column(each) for name, each in named.items()}
-        return Table(
-            self.key, [row | {name: each.of(row) for name, each in made.items()} for row in self.rows]
-        )
+        rows = [row | {name: each.of(row) for name, each in made.items()} for row in self.rows]
+        return Table(self.key, rows, tuple(dict.fromkeys((*self.columns, *made))))
 
     def group_by(self, *columns: str, name: str = "") -> "Grouped":  # noqa: ARG002 - not a word of the answer
         return Grouped(self, columns)
 
     def agg(self, **named: Aggregate) -> "Table":
         return Grouped(self, ()).agg(**named)
+
+    def join(
+        self,
+        name: str,  # noqa: ARG002 - not a word of the answer
+        other: "Table",
+        *,
+        on: str | list[str] | dict[str, str],
+        how: str = "inner",
+        suffix: str = "",
+    ) -> "Table":
+        pairs = on if isinstance(on, dict) else {each: each for each in ([on] if isinstance(on, str) else on)}
+        names = {each: each + (suffix if each in self.columns else "") for each in other.columns}
+        names |= {right: left for left, right in pairs.items()}
+        columns = tuple(dict.fromkeys((*pairs, *self.columns, *(names[each] for each in other.columns))))
+
+        def made(left: Row | None, right: Row | None) -> Row:
+            row = dict.fromkeys(columns)
+            row |= {names[name]: value for name, value in (right or {}).items()}
+            return row | (left or {})
+
+        def meet(left: Row, right: Row) -> bool:
+            # Null equals nothing.
+            return all(left[one] is not None and left[one] == right[two] for one, two in pairs.items())
+
+        rows = [made(left, right) for left in self.rows for right in other.rows if meet(left, right)]
+        if how in {"left", "full"}:
+            alone = (left for left in self.rows if not any(meet(left, right) for right in other.rows))
+            rows += [made(left, None) for left in alone]
+        if how == "full":
+            alone = (right for right in other.rows if not any(meet(left, right) for left in self.rows))
+            rows += [made(None, right) for right in alone]
+        return Table(self._joined_key(other, pairs, names, how), rows, columns)
+
+    def _joined_key(
+        self, other: "Table", pairs: dict[str, str], names: dict[str, str], how: str
+    ) -> tuple[str, ...]:
+        right = tuple(names[each] for each in other.key)
+        one_left, one_right = set(self.key) <= pairs.keys(), set(other.key) <= set(pairs.values())
+        if how == "full":
+            return tuple(pairs) if one_left and one_right else tuple(dict.fromkeys(self.key + right))
+        if one_right:
+            return self.key
+        return right if one_left and how == "inner" else tuple(dict.fromkeys(self.key + right))
 
     def by_key(self) -> dict[tuple[Any, ...], Row]:
         found = {tuple(row[name] for name in self.key): row for row in self.rows}
@@ -161,7 +222,7 @@ class Grouped:
                 dict(zip(self.keys, key, strict=True))
                 | {name: each.of(known[name]) for name, each in named.items()}
             )
-        return Table(self.keys, made)
+        return Table(self.keys, made, (*self.keys, *named))
 
 
 @dataclass(frozen=True)
@@ -176,12 +237,12 @@ def of_topic(records: Iterable[Record]) -> Table:
     last: dict[tuple[Any, int], Record] = {}
     for record in records:
         last[record.key, record.partition] = record
-    return Table(("k",), _latest(last.values()))
+    return Table(("k",), _latest(last.values()), ITEM)
 
 
 def of_stream(records: Iterable[Record]) -> Table:
     """Return the last row of each key by event time and position."""
-    return Table(("k",), _latest(records))
+    return Table(("k",), _latest(records), ITEM)
 
 
 def _latest(records: Iterable[Record]) -> list[Row]:
@@ -206,15 +267,18 @@ class Run:
     def __init__(self, of: str, words: str) -> None:
         self.of = of
         self.words = words
-        self.records: list[Record] = []
+        self.records: dict[str, list[Record]] = {"table": [], "other": [], "third": []}
         self.before: dict[tuple[Any, ...], Row] = {}
         self.sequence: dict[tuple[Any, ...], int] = {}
-        self.table = Table((), [])
+        self.table = Table((), [], ())
 
-    def epoch(self, records: Iterable[Record]) -> Outcome:
-        self.records += records
-        base = of_topic(self.records) if self.of == "topic" else of_stream(self.records)
-        made = eval(self.words, {"table": base, "F": F, "Decimal": Decimal})  # noqa: S307 - our own files
+    def epoch(self, records: Iterable[Record], **of_others: Iterable[Record]) -> Outcome:
+        for name, came in (("table", records), *of_others.items()):
+            self.records[name] += came
+        tables: dict[str, Any] = {name: of_topic(known) for name, known in self.records.items()}
+        if self.of != "topic":
+            tables["table"] = of_stream(self.records["table"])
+        made = eval(self.words, tables | {"F": F, "Decimal": Decimal})  # noqa: S307 - our own files
         self.table = made.table if isinstance(made, Changed) else made
         now, outcome = self.table.by_key(), Outcome()
         for key in {*now, *self.before}:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args
 
 from headrace.declare.datatype import DataType
 from headrace.declare.duration import duration, spell
@@ -26,6 +26,54 @@ LEFT, RIGHT = 0, 1
 _SHOWN = (
     'within=("0 seconds", "30 minutes") lets a row meet those of the other stream up to half an hour later'
 )
+
+
+class Joining(Protocol):
+    """What joins have in common, of streams or of tables."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        raise NotImplementedError
+
+    @property
+    def where(self) -> str:
+        """The user's file and line."""
+        raise NotImplementedError
+
+    @property
+    def parents(self) -> tuple[Port, ...]:
+        """The two sides."""
+        raise NotImplementedError
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the left side that are compared."""
+        raise NotImplementedError
+
+    @property
+    def right_keys(self) -> tuple[str, ...]:
+        """Those of the right side, in the same order."""
+        raise NotImplementedError
+
+    @property
+    def suffix(self) -> str | None:
+        """What a name of the right side ends in that the left has, too."""
+        raise NotImplementedError
+
+    @property
+    def how(self) -> How:
+        """Which rows are given."""
+        raise NotImplementedError
+
+    @property
+    def left_only(self) -> bool:
+        """Whether results are rows of the left side, as they came."""
+        raise NotImplementedError
+
+    def keys_of(self, side: int) -> tuple[str, ...]:
+        """Return the columns of a side that are compared."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,20 +134,25 @@ class IntervalJoinNode(StatefulNode):
         return f"right minus left within {signed(self.lower)} to {signed(self.upper)}"
 
     def _type(self, column: str) -> DataType | None:
-        left, right = (parent.columns for parent in self.parents)
-        if left is None or right is None:
-            return None
-        found = next((each for each in joined(self, left, right) if each[0] == column), None)
-        if found is None:
-            return None
-        _, side, of = found
-        kind = self.parents[side].column_type(of)
-        if kind is None or self.left_only:
-            return kind
-        if side == LEFT and of in self.keys:
-            other = self.parents[RIGHT].column_type(self.right_keys[self.keys.index(of)])
-            return other and kind.with_nullable(kind.nullable or other.nullable)
-        return kind.with_nullable(kind.nullable or nullable(self.how, side))
+        return joined_type(self, column)
+
+
+def joined_type(node: Joining, column: str) -> DataType | None:
+    """Return the type of a column of the results; None when only planning can tell."""
+    left, right = (parent.columns for parent in node.parents)
+    if left is None or right is None:
+        return None
+    found = next((each for each in joined(node, left, right) if each[0] == column), None)
+    if found is None:
+        return None
+    _, side, of = found
+    kind = node.parents[side].column_type(of)
+    if kind is None or node.left_only:
+        return kind
+    if side == LEFT and of in node.keys:
+        other = node.parents[RIGHT].column_type(node.right_keys[node.keys.index(of)])
+        return other and kind.with_nullable(kind.nullable or other.nullable)
+    return kind.with_nullable(kind.nullable or nullable(node.how, side))
 
 
 def nullable(how: How, side: int) -> bool:
@@ -112,7 +165,7 @@ def signed(length: timedelta) -> str:
     return f"-{spell(-length)}" if length < timedelta(0) else spell(length)
 
 
-def joined(node: IntervalJoinNode, left: Sequence[str], right: Sequence[str]) -> list[tuple[str, int, str]]:
+def joined(node: Joining, left: Sequence[str], right: Sequence[str]) -> list[tuple[str, int, str]]:
     """Return the columns of the results: name, side, and the name that it has there."""
     if node.left_only:
         return [(name, LEFT, name) for name in left]
@@ -125,7 +178,7 @@ def joined(node: IntervalJoinNode, left: Sequence[str], right: Sequence[str]) ->
     return made
 
 
-def clashes(node: IntervalJoinNode, left: Sequence[str], right: Sequence[str]) -> list[str]:
+def clashes(node: Joining, left: Sequence[str], right: Sequence[str]) -> list[str]:
     """Return the names that more than one column of the results would have."""
     seen: set[str] = set()
     found: list[str] = []
@@ -136,14 +189,14 @@ def clashes(node: IntervalJoinNode, left: Sequence[str], right: Sequence[str]) -
     return found
 
 
-def clash_told(node: IntervalJoinNode, names: Sequence[str]) -> tuple[str, str]:
+def clash_told(node: Joining, names: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong about columns of one name, and the cure."""
     listed = ", ".join(f'"{name}"' for name in names)
     twice = "two columns" if len(names) == 1 else "two columns each"
     suffix = "_right" if node.suffix is None else f"{node.suffix}_2"
     return (
         f'the join "{node.name}" would have {twice} {listed}',
-        f'write suffix="{suffix}", which the right stream\'s get, or .select before the join what it needs',
+        f'write suffix="{suffix}", which the right side\'s get, or .select before the join what it needs',
     )
 
 
@@ -173,7 +226,7 @@ def interval_join(
     if how not in get_args(How):
         cure = did_you_mean(str(how), get_args(How), what="kinds of join")
         raise DeclarationError(f"how={how!r} is no kind of join", where=where, cure=cure)
-    keys, right_keys = _keys(on, left, right, where)
+    keys, right_keys = join_keys(on, left, right, where)
     for port in (left, right):
         _check_side(port, where)
     lower, upper = _bounds(within, where)
@@ -199,8 +252,8 @@ def interval_join(
     return node
 
 
-def _keys(on: Any, left: Port, right: Port, where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that are compared, of the left stream and of the right one."""
+def join_keys(on: Any, left: Port, right: Port, where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns that are compared, of the left side and of the right one."""
     pairs = _pairs(on, where)
     if not pairs:
         raise DeclarationError("the join has no keys", where=where, cure='write on="card"')
@@ -229,7 +282,7 @@ def _no_key(on: Any, where: str) -> DeclarationError:
     return DeclarationError(
         f"on= takes names of columns, not {on!r}",
         where=where,
-        cure='write on="card", on=["card", "country"], or on={"card": "card_number"} where the right stream '
+        cure='write on="card", on=["card", "country"], or on={"card": "card_number"} where the right side '
         "has another name; make a column of an expression first, with .with_columns(k=...)",
     )
 

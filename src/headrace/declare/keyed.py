@@ -207,7 +207,7 @@ class Windowed:
         if made.input is not None:
             check_expression(made.input, where)
             check_columns(made.input, port, where)
-            _check_type(made, port, where)
+            check_types(made, port, where)
         return made
 
     def _check_names(self, made: list[Aggregate], where: str) -> None:
@@ -257,14 +257,14 @@ def keyed(port: Port, columns: tuple[Any, ...], where: str) -> Keyed:
     if len({name.lower() for name in columns}) < len(columns):
         raise DeclarationError("key_by names a column twice", where=where, cure="name it once")
     if not port.has_event_time:
-        raise _no_time(port, where)
+        raise no_time(port, where)
     return Keyed(port, columns, where)
 
 
 def unkeyed(port: Port, where: str) -> Keyed:
     """Return the rows of a port under one key of no columns."""
     if not port.has_event_time:
-        raise _no_time(port, where)
+        raise no_time(port, where)
     return Keyed(port, (), where)
 
 
@@ -345,7 +345,8 @@ def check_time(port: Port, where: str) -> None:
             )
 
 
-def _no_time(port: Port, where: str) -> DeclarationError:
+def no_time(port: Port, where: str) -> DeclarationError:
+    """Return the error about rows without event time."""
     if port.name == "rejected":
         return DeclarationError(
             f"{port.text()} has no event time: its rows could not be read", where=where, cure="do not key it"
@@ -384,7 +385,8 @@ def check_late(port: Port, where: str) -> None:
         )
 
 
-def _check_type(made: Aggregate, port: Port, where: str) -> None:
+def check_types(made: Aggregate, port: Port, where: str) -> None:
+    """Refuse columns that an aggregate cannot take."""
     takes = made.takes
     for place, part in enumerate(made.inputs, start=1):
         kind = type_of(part, port)

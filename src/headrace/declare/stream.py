@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from headrace.declare.table import Table
+    from headrace.declare.table_group import Grouped
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
 _LATE_OF_JOIN = "take .late_left or .late_right from what .join(...) returned"
@@ -308,6 +309,18 @@ class Stream:
         where = caller()
         check_step_name(name, "fold", where)
         return Table(Port(fold(self.port, name, initial, step, by, where)))
+
+    def group_by(self, *columns: str, name: str | None = None) -> "Grouped":
+        """Bring the rows with equal values in these columns together; ``agg`` makes a table of the groups.
+
+        Each group is a row that changes with every epoch that brings it rows; for results per stretch of time
+        there are windows. `name` is the identity of the state, by default the stream's and the columns'.
+
+        >>> transfers.group_by("account").agg(total=F.sum("amount"))  # doctest: +SKIP
+        """
+        from headrace.declare.table_group import group
+
+        return group(self.port, columns, name, caller())
 
     def to(self, sink: Sink) -> Delivery:
         """Send the rows to a sink; the result goes into a Pipeline."""

@@ -6,12 +6,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.declare.datatype import ListOf, MapOf, Nested
+from headrace.declare.join import On
 from headrace.declare.keyed import keyed
 from headrace.declare.node import Port, SelectNode, WithColumnsNode
 from headrace.declare.projection import ColumnOrName
 from headrace.declare.sink import Delivery, Kafka, Sink
 from headrace.declare.stream import Stream, from_topic
 from headrace.declare.table_group import Grouped, group
+from headrace.declare.table_join import TableHow, table_join, unnetted
 from headrace.declare.table_node import (
     CHANGE_COLUMNS,
     ChangesNode,
@@ -118,14 +120,28 @@ class Table:
 
         >>> cards.group_by("country").agg(cards=F.count("*"))  # doctest: +SKIP
         """
-        return group(self.port, columns, name, caller())
+        return group(unnetted(self.port), columns, name, caller())
 
     def agg(self, *aggregates: ColumnOrName, **named: ColumnOrName) -> "Table":
         """Aggregate all rows to a table of one row, or of none while there are no rows.
 
         >>> cards.agg(cards=F.count("*"))  # doctest: +SKIP
         """
-        return group(self.port, (), None, caller()).agg(*aggregates, **named)
+        return group(unnetted(self.port), (), None, caller()).agg(*aggregates, **named)
+
+    def join(
+        self, name: str, other: "Table", *, on: On, how: TableHow = "inner", suffix: str | None = None
+    ) -> "Table":
+        """Bring the rows of two tables together that have equal keys, and keep them so as both change.
+
+        `on` are columns of any kind: a primary key, a foreign key, or neither; ``{"left": "right"}`` where
+        they have other names. `how` is inner, left (left rows that meet nothing are there with nulls) or
+        full. A column that both have gets `suffix` on the other's side. `name` is the identity of the state,
+        which holds every row of both tables.
+
+        >>> orders.join("bought", customers, on={"customer": "id"}, suffix="_of_customer")  # doctest: +SKIP
+        """
+        return Table(table_join(name, self.port, other, on=on, how=how, suffix=suffix, where=caller()))
 
     def changes(self, *, name: str | None = None) -> Stream:
         """Return a stream of the changes: the key, op (insert, update, delete), before, after, sequence.

@@ -1,4 +1,4 @@
-"""Groups of a table's rows: what stands between ``group_by`` and ``agg``."""
+"""Groups of the rows of a table or of a stream: what stands between ``group_by`` and ``agg``."""
 
 import re
 from dataclasses import dataclass
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from headrace.declare.aggregate import Aggregate, aggregate
 from headrace.declare.datatype import Scalar
 from headrace.declare.expr import column
+from headrace.declare.keyed import check_types, no_time
 from headrace.declare.naming import matches
 from headrace.declare.node import Port, type_of
 from headrace.declare.projection import ColumnOrName, check_columns, check_expression
 from headrace.declare.recorded import captured
-from headrace.declare.table_node import RETRACTABLE, GroupNode
+from headrace.declare.table_node import RETRACTABLE, GroupNode, is_table
 from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _SUMS = ("sum", "avg")
 
 @dataclass(frozen=True)
 class Grouped:
-    """The rows of a table whose `keys` are equal, waiting to be told what to make of them."""
+    """The rows of a table or stream whose `keys` are equal, waiting to be told what to make of them."""
 
     port: Port
     keys: tuple[str, ...]
@@ -33,8 +34,9 @@ class Grouped:
     def agg(self, *aggregates: ColumnOrName, **named: ColumnOrName) -> "Table":
         """Return a table of a row per group: its keys and these aggregates.
 
-        A group whose last row goes is deleted. An aggregate must be able to take rows back: those that can
-        are count, sum and avg of whole and decimal numbers, min, max, bool_and, bool_or and count_distinct.
+        Over a table a group whose last row goes is deleted, and an aggregate must be able to take rows back:
+        those that can are count, sum and avg of whole and decimal numbers, min, max, bool_and, bool_or and
+        count_distinct. Rows of a stream stay, so over one every aggregate is there.
 
         >>> cards.group_by("country").agg(cards=F.count("*"))  # doctest: +SKIP
         """
@@ -66,7 +68,8 @@ class Grouped:
         expression = captured(value, where)
         check_expression(expression, where)
         made = aggregate(name, expression, where)
-        if made.function not in RETRACTABLE:
+        retracts = is_table(self.port)
+        if retracts and made.function not in RETRACTABLE:
             raise DeclarationError(
                 f"{made.function} cannot take a row back, and rows of a table change",
                 where=where,
@@ -76,7 +79,10 @@ class Grouped:
         if made.input is not None:
             check_expression(made.input, where)
             check_columns(made.input, self.port, where)
-            self._check_type(made, where)
+            if retracts:
+                self._check_type(made, where)
+            else:
+                check_types(made, self.port, where)
         return made
 
     def _check_type(self, made: Aggregate, where: str) -> None:
@@ -123,7 +129,9 @@ def inexact(made: Aggregate, shown: str, where: str) -> DeclarationError:
 
 
 def group(port: Port, columns: tuple[Any, ...], name: Any, where: str) -> Grouped:
-    """Return the rows of a table by the columns of a group."""
+    """Return the rows of a table or of a stream by the columns of a group."""
+    if not port.has_event_time:
+        raise no_time(port, where)
     if len(columns) == 1 and isinstance(columns[0], list | tuple):
         columns = tuple(columns[0])
     for each in columns:

@@ -7,7 +7,9 @@ TableSourceNode       the topic of ``topic.table()``   ``rejected``
 TopicTableNode        ``topic.table()``                ``out``
 LatestNode            ``stream.latest(...)``           ``out``
 FoldNode              ``stream.fold(...)``             ``out``
-GroupNode             ``table.group_by().agg()``       ``out``
+GroupNode             ``.group_by().agg()``            ``out``
+TableJoinNode         ``table.join(...)``              ``out``
+NettedNode            behind a join that moves rows    ``out``
 ChangesNode           ``table.changes()``              ``out``, a stream
 ====================  ===============================  =========
 
@@ -106,7 +108,10 @@ class TopicTableNode(LatestNode):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroupNode(TableStep):
-    """Groups of a table's rows with their aggregates; without keys, all rows as one group."""
+    """Groups of rows with their aggregates; without keys, all rows as one group.
+
+    Rows of a table are taken back when they change; rows of a stream stay.
+    """
 
     verb: ClassVar[str] = "group_by"
 
@@ -118,7 +123,11 @@ class GroupNode(TableStep):
     @property
     def grows(self) -> str:
         """A group, and the values of what keeps values."""
-        kept = [each.text() for each in self.aggregates if each.function in KEEPING_VALUES]
+        kept = [
+            each.text()
+            for each in self.aggregates
+            if (each.function in KEEPING_VALUES if works_on_table(self) else each.takes.limited)
+        ]
         values = f", with every value of {', '.join(kept)}" if kept else ""
         return f"{'one row for each group' if self.keys else 'one row'}{values}"
 

@@ -25,6 +25,7 @@ from headrace.declare.node import (
 )
 from headrace.declare.sink import Kafka
 from headrace.declare.table_fold import FoldNode
+from headrace.declare.table_join import NettedNode, TableJoinNode
 from headrace.declare.table_node import (
     ChangesNode,
     GroupNode,
@@ -32,6 +33,7 @@ from headrace.declare.table_node import (
     TableStep,
     TopicTableNode,
     table_key,
+    works_on_table,
 )
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.declare.trigger import AtWatermark
@@ -294,19 +296,23 @@ def _kept(node: TopNode) -> str:
 
 
 def _of_table(node: TableStep) -> str:
+    if isinstance(node, TableJoinNode | NettedNode):
+        return node.text()
     by = f" by {', '.join(node.keys)}" if node.keys else " of all rows"
     if isinstance(node, TopicTableNode):
         return f"table{by}: the last record in the topic's order, a tombstone deletes"
     if isinstance(node, GroupNode):
         made = ", ".join(_named(each.name, each.text()) for each in node.aggregates)
-        return f"table of groups{by}: {made}; a group without rows is deleted"
+        goes = "; a group without rows is deleted" if works_on_table(node) else ""
+        return f"table of groups{by}: {made}{goes}"
     if isinstance(node, FoldNode):
         made = ", ".join(_named(each.name, _bare(each.expression)) for each in node.steps)
         begin = ", ".join(_named(each.name, _bare(each.expression)) for each in node.initial)
         return f"fold{by}: {made}; from {begin}"
-    if isinstance(node, ChangesNode):
-        return f"changes{by}: op, before, after, sequence"
-    return f"table{by}: the last row by event time"
+    changes = isinstance(node, ChangesNode)
+    return (
+        f"changes{by}: op, before, after, sequence" if changes else f"table{by}: the last row by event time"
+    )
 
 
 def _panes(node: WindowNode) -> str:

@@ -11,6 +11,7 @@ from headrace.declare.join import (
     LEFT,
     RIGHT,
     IntervalJoinNode,
+    Joining,
     cast_cure,
     clash_told,
     clashes,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from headrace.plan.programs import Entered, ProgramTypes, SideTypes
 
 
-def travels(node: IntervalJoinNode, side: int, row: StructType) -> list[str]:
+def travels(node: Joining, side: int, row: StructType) -> list[str]:
     """Return the columns of a side that come to the step beside the key.
 
     The key is there anyway; only floating point is told apart by other bits there than the row may have. What
@@ -41,27 +42,35 @@ def _floats(field: StructField) -> bool:
 def types_of(node: IntervalJoinNode, entered: Sequence[Entered]) -> ProgramTypes:
     """Return the types of a join."""
     left, right = entered
-    _check_keys(node, left.key, right.key)
+    check_keys(node, left.key, right.key)
     if not node.left_only:
         found = clashes(node, left.row.names, right.row.names)
         if found:
             message, cure = clash_told(node, found)
             raise PlanError(message, where=node.where, cure=cure)
     sides = tuple(_side(node, side, each.row) for side, each in enumerate(entered))
+    output, places = results(node, (left.row, right.row), (sides[LEFT].row, sides[RIGHT].row))
+    return programs.ProgramTypes(left.key, StructType(), sides, (), output, places)
+
+
+def results(
+    node: Joining, rows: tuple[StructType, StructType], travelling: tuple[StructType, StructType]
+) -> tuple[StructType, tuple[int, ...]]:
+    """Return the columns of the results, and where each is: in the key, the left row, then the right row."""
     width = len(node.keys)
     fields, places = [], []
-    for name, side, of in joined(node, left.row.names, right.row.names):
-        field = entered[side].row[of]
+    for name, side, of in joined(node, rows[LEFT].names, rows[RIGHT].names):
+        field = rows[side][of]
         optional = not node.left_only and nullable(node.how, side)
         if of in node.keys_of(side) and side == LEFT and (not node.left_only or not _floats(field)):
             place = node.keys.index(of)
-            optional = not node.left_only and right.row[node.right_keys[place]].nullable
+            optional = not node.left_only and rows[RIGHT][node.right_keys[place]].nullable
         else:
-            place = width + sides[side].row.names.index(of)
-            place += len(sides[LEFT].row) if side == RIGHT else 0
+            place = width + travelling[side].names.index(of)
+            place += len(travelling[LEFT]) if side == RIGHT else 0
         fields.append(StructField(name, field.dataType, field.nullable or optional))
         places.append(place)
-    return programs.ProgramTypes(left.key, StructType(), sides, (), StructType(fields), tuple(places))
+    return StructType(fields), tuple(places)
 
 
 def _side(node: IntervalJoinNode, side: int, row: StructType) -> SideTypes:
@@ -71,7 +80,8 @@ def _side(node: IntervalJoinNode, side: int, row: StructType) -> SideTypes:
     return programs.SideTypes(StructType([row[name] for name in kept]), programs.late_rows(node, row), full)
 
 
-def _check_keys(node: IntervalJoinNode, left: StructType, right: StructType) -> None:
+def check_keys(node: Joining, left: StructType, right: StructType) -> None:
+    """Refuse keys that Spark knows to be of two types."""
     for one, other, named in zip(left, right, node.right_keys, strict=True):
         if one.dataType.simpleString() != other.dataType.simpleString():
             raise PlanError(

@@ -23,6 +23,7 @@ def lead_row(
     changed_row: Column,
     inputs: Column | None = None,
     sign: int | None = None,
+    side: int = 0,
 ) -> None:
     """Lead rows of a table to a step's program; with a sign where they may be taken back."""
     fields = [
@@ -33,4 +34,4 @@ def lead_row(
     ]
     if sign is not None:
         fields.append(F.lit(sign).alias("sign"))
-    weaver.lead(thread, F.when(F.col(rows.alive), F.struct(*fields)), node)
+    weaver.lead(thread, F.when(F.col(rows.alive), F.struct(*fields)), node, side)

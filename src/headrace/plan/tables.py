@@ -17,8 +17,18 @@ from pyspark.sql.types import DoubleType, FloatType, LongType, StringType, Struc
 
 from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_group import inexact
-from headrace.declare.table_node import AFTER, BEFORE, OP, SEQUENCE, ChangesNode, GroupNode, TopicTableNode
-from headrace.plan import folds
+from headrace.declare.table_join import NettedNode
+from headrace.declare.table_node import (
+    AFTER,
+    BEFORE,
+    OP,
+    SEQUENCE,
+    ChangesNode,
+    GroupNode,
+    TopicTableNode,
+    works_on_table,
+)
+from headrace.plan import folds, table_joins
 from headrace.plan.aggregates import Asked, ask
 from headrace.plan.keys import key_of, told_apart
 from headrace.plan.program_rows import lead_row
@@ -93,6 +103,8 @@ def lead(weaver: Weaver, node: TableStep, thread: Thread, rows: Rows) -> Program
     if isinstance(node, FoldNode):
         return folds.lead(weaver, node, thread, rows)
     frame = weaver.frames[thread]
+    if isinstance(node, NettedNode):
+        return table_joins.net(weaver, node, thread, rows)
     if isinstance(node, ChangesNode):
         changed = paired(frame, rows)
         # A key is of the row that is there; where it was deleted, of the one that was.
@@ -129,8 +141,9 @@ def _group(weaver: Weaver, node: GroupNode, thread: Thread, rows: Rows) -> Progr
     asked = ask(weaver.kernel, node, rows.schema)
     inputs = [(f"input{place}", each.input) for place, each in enumerate(asked) if each.input is not None]
     keys, taken = StructType(), None
-    before, after = netted(frame, rows)
-    for side, sign in ((before, -1), (after, 1)):
+    # Rows of a stream stay: none is taken back.
+    sides = [(rows, 1)] if rows.before is None else list(zip(netted(frame, rows), (-1, 1), strict=True))
+    for side, sign in sides:
         taken = frame.analyse_step(side, inputs, node) if inputs else None
         keys, key = key_of(frame, node, side, F.col(side.struct))
         value, computed, rejection = frame.guarded(
@@ -166,11 +179,12 @@ def _inputs(taken: Analysed | None, rows: Rows) -> Column:
 
 def _described(node: GroupNode, asked: list[Asked], inputs: StructType) -> list[dict[str, Any]]:
     described: list[dict[str, Any]] = []
+    retracts = works_on_table(node)
     position = 0
     for each, made in zip(asked, node.aggregates, strict=True):
         if each.input is not None:
             kind = inputs[position].dataType
-            if made.function in {"sum", "avg"} and isinstance(kind, DoubleType | FloatType):
+            if retracts and made.function in {"sum", "avg"} and isinstance(kind, DoubleType | FloatType):
                 raise inexact(made, made.inputs[0].text(), node.where)
         described.append(
             {
@@ -179,7 +193,7 @@ def _described(node: GroupNode, asked: list[Asked], inputs: StructType) -> list[
                 "input": None if each.input is None else position,
                 "type": each.result.dataType.jsonValue(),
                 # Written as Java reads it, and as it is compared in the manifest.
-                "options": {**each.options, "retract": "true"},
+                "options": {**each.options, **({"retract": "true"} if retracts else {})},
             }
         )
         position += each.input is not None

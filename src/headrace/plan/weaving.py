@@ -22,10 +22,11 @@ from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
 from headrace.declare.join import IntervalJoinNode
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
+from headrace.declare.table_join import TableJoinNode
 from headrace.declare.table_node import TableStep
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins, tables
+from headrace.plan import joins, table_joins, tables
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.keys import told_apart
@@ -156,6 +157,10 @@ class Weaver:
             self.schemas[port] = schema
 
     def _program(self, node: StatefulNode) -> None:
+        if isinstance(node, TableJoinNode):
+            self.programs[node] = table_joins.lead(self, node)
+            self.schemas |= self.programs[node].schemas(node)
+            return
         if isinstance(node, TableStep):
             [parent] = node.parents
             for thread, rows in self.rows[parent]:
@@ -230,9 +235,9 @@ class Weaver:
         self.exits.append(_Exit(thread, F.when(computed, row), node, side=side))
         return Entered(rows.schema, key_schema, taken.schema if taken else StructType(), tuple(asked))
 
-    def lead(self, thread: Thread, content: Column, node: StatefulNode) -> None:
+    def lead(self, thread: Thread, content: Column, node: StatefulNode, side: int = 0) -> None:
         """Lead rows of a frame to a step's program: struct<time, key, inputs, row>, null for none."""
-        self.exits.append(_Exit(thread, content, node))
+        self.exits.append(_Exit(thread, content, node, side=side))
 
     def _known(self, node: StatefulNode, types: ProgramTypes, thread: Thread) -> None:
         known = self.programs.setdefault(node, types)

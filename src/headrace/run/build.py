@@ -15,6 +15,7 @@ from headrace.declare.duration import microseconds
 from headrace.declare.join import IntervalJoinNode, signed
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
 from headrace.declare.table_fold import FoldNode
+from headrace.declare.table_join import NettedNode, TableJoinNode
 from headrace.declare.table_node import (
     AFTER,
     ChangesNode,
@@ -23,6 +24,7 @@ from headrace.declare.table_node import (
     TableSourceNode,
     TableStep,
     TopicTableNode,
+    is_table,
 )
 from headrace.declare.top import TopNode
 from headrace.declare.trigger import moments, trigger_spec
@@ -45,6 +47,9 @@ CLOCK = "headrace_clock"
 """Name of the clock among Spark's sources."""
 
 PASS_GROUPS = 64
+
+_TIMELESS = (GroupNode, ChangesNode, TableJoinNode, NettedNode)
+"""The steps that no tick reaches."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
 
 def _held(node: StatefulNode, types: ProgramTypes) -> tuple[tuple[str, ...], ...]:
     """Return the columns of the rows that a step holds as they came, each with its type."""
-    if not isinstance(node, IntervalJoinNode):
+    if not isinstance(node, IntervalJoinNode | TableJoinNode):
         return ()
     return tuple(
         tuple(f"{field.name} {field.dataType.simpleString()}" for field in side.row) for side in types.sides
@@ -121,12 +126,16 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
 
 def _takes_back(node: StatefulNode) -> tuple[str, ...]:
     """Return the tables of which a step takes rows back: the steps with state right before it."""
-    if not isinstance(node, GroupNode):
+    if not isinstance(node, GroupNode | TableJoinNode):
         return ()
-    [parent] = node.parents
-    while not parent.node.stateful:
-        [parent] = parent.node.parents
-    return (parent.node.name,)
+    found: dict[str, None] = {}
+    for parent in filter(is_table, node.parents):
+        before = parent.node
+        # What nets has no rows of its own.
+        while not before.stateful or isinstance(before, NettedNode):
+            before = before.parents[0].node
+        found[before.name] = None
+    return tuple(found)
 
 
 def _texts(node: StatefulNode) -> dict[str, str]:
@@ -216,6 +225,9 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
     if isinstance(node, IntervalJoinNode):
         within = f"{signed(node.lower)} to {signed(node.upper)}"
         return {"kind": f"{node.how} join", "on": ", ".join(node.keys), "within": within}
+    if isinstance(node, TableJoinNode):
+        on = ", ".join(f"{one} = {other}" for one, other in zip(node.keys, node.right_keys, strict=True))
+        return {"kind": f"{node.how} join of tables", "on": on}
     if isinstance(node, TableStep):
         return {"kind": node.verb}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
@@ -244,7 +256,13 @@ def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
             "lateness": microseconds(node.lateness),
         }
     if isinstance(node, TableStep):
-        kinds = {GroupNode: "groups", ChangesNode: "changes", FoldNode: "fold"}
+        kinds = {
+            GroupNode: "groups",
+            ChangesNode: "changes",
+            FoldNode: "fold",
+            TableJoinNode: "join",
+            NettedNode: "netted",
+        }
         kind = kinds.get(type(node), "latest")
         return {"table": {"kind": kind, "by_offset": isinstance(node, TopicTableNode), **types.compiled}}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
@@ -288,7 +306,7 @@ def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) 
                 "layer": layers.layer(node),
                 "sources": [source.name for source in node.sources],
                 # What a table is does not depend on time.
-                "groups": [] if isinstance(node, GroupNode | ChangesNode) else groups[node.name],
+                "groups": [] if isinstance(node, _TIMELESS) else groups[node.name],
                 "moments": [microseconds(each) for each in _moments(node)],
             }
             for node in layers.programs

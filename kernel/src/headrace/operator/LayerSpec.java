@@ -132,7 +132,13 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
         : new TableSpec.Folding(wanted(node, "initial").textValue(), wanted(node, "step").textValue(), wanted(node, "shown").textValue(),
             wanted(node, "topic").textValue(), node.path("fails").asBoolean());
     return new TableSpec(TableSpec.Kind.valueOf(wanted(node, "kind").textValue().toUpperCase(Locale.ROOT)),
-        node.path("by_offset").asBoolean(), folding);
+        node.path("by_offset").asBoolean(), folding, joining(node.path("joining")));
+  }
+
+  private static TableSpec.Joining joining(JsonNode node) {
+    return !node.isObject() ? null
+        : new TableSpec.Joining(node.path("left").asBoolean(), node.path("right").asBoolean(), integers(wanted(node, "columns")),
+            integers(wanted(node, "primary")));
   }
 
   private static AggregateSpec aggregate(JsonNode node, StructType inputs) {

@@ -21,4 +21,13 @@ final class Columns {
     }
     return UnsafeProjection.create(List$.MODULE$.from(CollectionConverters.asScala(columns)));
   }
+
+  /** Makes rows of some columns of rows of this type. */
+  static UnsafeProjection picked(StructType from, int[] places) {
+    StructType made = new StructType();
+    for (int place : places) {
+      made = made.add(from.fields()[place]);
+    }
+    return projection(made, places);
+  }
 }

@@ -17,6 +17,8 @@ public final class Steps {
         case GROUPS -> new Groups(program);
         case FOLD -> new Fold(program);
         case CHANGES -> new Changes(program);
+        case JOIN -> new TableJoin(program);
+        case NETTED -> new Netted(program);
       };
     }
     if (program.window() == null) {

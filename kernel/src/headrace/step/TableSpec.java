@@ -7,9 +7,10 @@ package headrace.step;
  * after for one that is gone, and the two are never equal.
  *
  * @param folding what a fold computes, null for others
+ * @param joining what a join gives, null for others
  * @param byOffset whether rows of one partition follow each other in the order of the partition, whatever their times are
  */
-public record TableSpec(Kind kind, boolean byOffset, Folding folding) {
+public record TableSpec(Kind kind, boolean byOffset, Folding folding, Joining joining) {
   /**
    * What a fold computes, see {@link headrace.expression.Compiled}.
    *
@@ -20,6 +21,21 @@ public record TableSpec(Kind kind, boolean byOffset, Folding folding) {
    * @param fails whether a row on which the step fails stops the pipeline
    */
   public record Folding(String initial, String step, String shown, String topic, boolean fails) {}
+
+  /**
+   * What a join gives.
+   *
+   * @param left whether left rows that meet nothing are given
+   * @param right whether right rows that meet nothing are given
+   * @param columns where each column of a result is among those of the key, of the left row and of the right row
+   * @param primary where in a result its primary key is
+   */
+  public record Joining(boolean left, boolean right, int[] columns, int[] primary) {
+    /** Whether the rows of a side are given that meet nothing. */
+    boolean keeps(int side) {
+      return side == 0 ? left : right;
+    }
+  }
 
   /** The field of an exit that says whether the row comes (1) or is taken back (-1); behind those of {@link Program}. */
   public static final int EXIT_SIGN = Program.EXIT_FIELDS;
@@ -40,6 +56,10 @@ public record TableSpec(Kind kind, boolean byOffset, Folding folding) {
     /** A state of each key, made of its rows one after another, is the table. */
     FOLD,
     /** The changes of a table, numbered per key, are a stream. */
-    CHANGES
+    CHANGES,
+    /** The rows of two tables that have equal keys are the table. */
+    JOIN,
+    /** Changes that came in two halves are made one. */
+    NETTED
   }
 }
