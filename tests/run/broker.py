@@ -44,6 +44,13 @@ class Broker:
             producer.produce(topic, value, partition=place)
         assert producer.flush(SECONDS) == 0, f"{topic} does not take its rows"
 
+    def send_keyed(self, sent: Iterable[tuple[str, str, Any]]) -> None:
+        """Messages of topic, key and row (None for a tombstone) go where their keys say."""
+        producer = Producer({"bootstrap.servers": self.address, "enable.idempotence": True})
+        for topic, key, row in sent:
+            producer.produce(topic, None if row is None else json.dumps(row).encode(), key.encode())
+        assert producer.flush(SECONDS) == 0
+
     def partitions(self, topic: str) -> list[int]:
         told = self._admin.list_topics(topic, SECONDS).topics[topic].partitions
         return sorted(number for number, one in told.items() if one.leader >= 0)

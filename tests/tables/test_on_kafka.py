@@ -1,13 +1,10 @@
 """Tables from Kafka to Kafka: tombstones on both sides, exactly once, over restarts."""
 
-import json
 import uuid
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 from pyspark.sql import SparkSession
 
@@ -41,7 +38,7 @@ def test_a_compacted_topic_becomes_compacted_topics(spark: SparkSession, kafka: 
     broker.create(topic)
 
     def epoch(*sent: tuple[str, dict[str, Any] | None]) -> None:
-        send(kafka, topic, sent)
+        broker.send_keyed((topic, key, value) for key, value in sent)
         running = query.start(pipeline, settings, until="caught up", spark=spark)
         assert running.wait(120)
         running.finish()
@@ -65,13 +62,6 @@ def test_a_compacted_topic_becomes_compacted_topics(spark: SparkSession, kafka: 
     epoch(("a", None))
     assert len(broker.read(f"{topic}.rows")) == before, "a second tombstone changes nothing"
     assert {policy(kafka, f"{topic}.{name}") for name in ("rows", "groups", "whole")} == {"compact"}
-
-
-def send(address: str, topic: str, sent: Iterable[tuple[str, dict[str, Any] | None]]) -> None:
-    producer = Producer({"bootstrap.servers": address})
-    for key, value in sent:
-        producer.produce(topic, None if value is None else json.dumps(value).encode(), key=key.encode())
-    assert producer.flush(SECONDS) == 0
 
 
 def latest(broker: Broker, topic: str) -> dict[bytes | None, Any]:
