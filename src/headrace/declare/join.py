@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args
 
 from headrace.declare.datatype import DataType
 from headrace.declare.duration import duration, spell
@@ -26,6 +26,19 @@ LEFT, RIGHT = 0, 1
 _SHOWN = (
     'within=("0 seconds", "30 minutes") lets a row meet those of the other stream up to half an hour later'
 )
+
+
+class Joining(Protocol):
+    """A join, as far as its columns go."""
+
+    @property
+    def keys(self) -> tuple[str, ...]: ...
+    @property
+    def right_keys(self) -> tuple[str, ...]: ...
+    @property
+    def suffix(self) -> str | None: ...
+    @property
+    def left_only(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,7 +115,7 @@ class IntervalJoinNode(StatefulNode):
         return kind.with_nullable(kind.nullable or nullable(self.how, side))
 
 
-def nullable(how: How, side: int) -> bool:
+def nullable(how: str, side: int) -> bool:
     """Tell whether the columns of a side are null in results of rows that met no other."""
     return how in {"full", "right" if side == LEFT else "left"}
 
@@ -112,7 +125,7 @@ def signed(length: timedelta) -> str:
     return f"-{spell(-length)}" if length < timedelta(0) else spell(length)
 
 
-def joined(node: IntervalJoinNode, left: Sequence[str], right: Sequence[str]) -> list[tuple[str, int, str]]:
+def joined(node: Joining, left: Sequence[str], right: Sequence[str]) -> list[tuple[str, int, str]]:
     """Return the columns of the results: name, side, and the name that it has there."""
     if node.left_only:
         return [(name, LEFT, name) for name in left]
@@ -125,7 +138,7 @@ def joined(node: IntervalJoinNode, left: Sequence[str], right: Sequence[str]) ->
     return made
 
 
-def clashes(node: IntervalJoinNode, left: Sequence[str], right: Sequence[str]) -> list[str]:
+def clashes(node: Joining, left: Sequence[str], right: Sequence[str]) -> list[str]:
     """Return the names that more than one column of the results would have."""
     seen: set[str] = set()
     found: list[str] = []
@@ -165,7 +178,7 @@ def interval_join(
     check_step_name(name, "join", where)
     if not isinstance(other, Stream):
         raise DeclarationError(
-            f"join takes a stream, not {other!r}",
+            f"join takes a stream or a table, not {other!r}",
             where=where,
             cure='write .join("name", other_stream, on=..., ...)',
         )
@@ -173,9 +186,10 @@ def interval_join(
     if how not in get_args(How):
         cure = did_you_mean(str(how), get_args(How), what="kinds of join")
         raise DeclarationError(f"how={how!r} is no kind of join", where=where, cure=cure)
-    keys, right_keys = _keys(on, left, right, where)
+    keys, right_keys = keys_of_join(on, left, right, where)
     for port in (left, right):
-        _check_side(port, where)
+        check_followed(port, where)
+        check_late(port, where)
     lower, upper = _bounds(within, where)
     if suffix is not None and (not isinstance(suffix, str) or not suffix.strip()):
         raise DeclarationError(f"suffix={suffix!r} is no text", where=where, cure='write suffix="_right"')
@@ -199,8 +213,8 @@ def interval_join(
     return node
 
 
-def _keys(on: Any, left: Port, right: Port, where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that are compared, of the left stream and of the right one."""
+def keys_of_join(on: Any, left: Port, right: Port, where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns that are compared, of the left stream and of the right one, checked."""
     pairs = _pairs(on, where)
     if not pairs:
         raise DeclarationError("the join has no keys", where=where, cure='write on="card"')
@@ -263,7 +277,8 @@ def cast_cure(key: str, kind: str) -> str:
     return f'cast one of them before the join: .with_columns({key}=F.col("{key}").cast("{kind.lower()}"))'
 
 
-def _check_side(port: Port, where: str) -> None:
+def check_followed(port: Port, where: str) -> None:
+    """Refuse rows that have no time, or whose time nobody follows."""
     # Without a time of their own rows are in no interval.
     unkeyed(port, where)
     for source in port.node.sources:
@@ -274,11 +289,16 @@ def _check_side(port: Port, where: str) -> None:
                 cure=f'say at {source.where} how late events may be: .stream(watermark=Bounded("5 seconds"))',
             )
     check_event_time(port, where)
-    check_late(port, where)
 
 
 def _bounds(within: Any, where: str) -> tuple[timedelta, timedelta]:
     """Return the bounds of the right row's time minus the left row's."""
+    if within is None:
+        raise DeclarationError(
+            "a join of two streams needs within=: how near in time rows must be to belong together",
+            where=where,
+            cure=_SHOWN,
+        )
     if isinstance(within, tuple | list):
         if len(within) != 2:  # noqa: PLR2004 - lower and upper
             raise DeclarationError(f"within={within!r} are not two bounds", where=where, cure=_SHOWN)

@@ -21,10 +21,12 @@ from headrace.errors import PlanError
 from headrace.plan import programs
 
 if TYPE_CHECKING:
+    from headrace.declare.join_table import TableJoinNode
+    from headrace.declare.node import StatefulNode
     from headrace.plan.programs import Entered, ProgramTypes, SideTypes
 
 
-def travels(node: IntervalJoinNode, side: int, row: StructType) -> list[str]:
+def travels(node: StatefulNode, side: int, row: StructType) -> list[str]:
     """Return the columns of a side that come to the step beside the key.
 
     The key is there anyway; only floating point is told apart by other bits there than the row may have. What
@@ -41,13 +43,13 @@ def _floats(field: StructField) -> bool:
 def types_of(node: IntervalJoinNode, entered: Sequence[Entered]) -> ProgramTypes:
     """Return the types of a join."""
     left, right = entered
-    _check_keys(node, left.key, right.key)
+    check_keys(node, left.key, right.key)
     if not node.left_only:
         found = clashes(node, left.row.names, right.row.names)
         if found:
             message, cure = clash_told(node, found)
             raise PlanError(message, where=node.where, cure=cure)
-    sides = tuple(_side(node, side, each.row) for side, each in enumerate(entered))
+    sides = tuple(side_types(node, side, each.row) for side, each in enumerate(entered))
     width = len(node.keys)
     fields, places = [], []
     for name, side, of in joined(node, left.row.names, right.row.names):
@@ -64,14 +66,17 @@ def types_of(node: IntervalJoinNode, entered: Sequence[Entered]) -> ProgramTypes
     return programs.ProgramTypes(left.key, StructType(), sides, (), StructType(fields), tuple(places))
 
 
-def _side(node: IntervalJoinNode, side: int, row: StructType) -> SideTypes:
+def side_types(node: StatefulNode, side: int, row: StructType, *, late: bool = True) -> SideTypes:
+    """Return the types of what comes to one side; `late` if some of it may come too late."""
     kept = travels(node, side, row)
     keys = node.keys_of(side)
     full = tuple(len(keys) + kept.index(name) if name in kept else keys.index(name) for name in row.names)
-    return programs.SideTypes(StructType([row[name] for name in kept]), programs.late_rows(node, row), full)
+    travelling = StructType([row[name] for name in kept])
+    return programs.SideTypes(travelling, programs.late_rows(node, row) if late else row, full)
 
 
-def _check_keys(node: IntervalJoinNode, left: StructType, right: StructType) -> None:
+def check_keys(node: IntervalJoinNode | TableJoinNode, left: StructType, right: StructType) -> None:
+    """Refuse keys of two types."""
     for one, other, named in zip(left, right, node.right_keys, strict=True):
         if one.dataType.simpleString() != other.dataType.simpleString():
             raise PlanError(

@@ -20,12 +20,13 @@ from pyspark.sql.types import (
 
 from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
-from headrace.declare.join import IntervalJoinNode
+from headrace.declare.join import RIGHT, IntervalJoinNode
+from headrace.declare.join_table import TableJoinNode, VersionsNode
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
 from headrace.declare.table_node import TableStep
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins, tables
+from headrace.plan import joins, table_joins, tables
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.keys import told_apart
@@ -106,6 +107,12 @@ class Weaver:
 
     def step(self, node: Node, name: str) -> None:
         """Take rows through a stateless step."""
+        if isinstance(node, VersionsNode):
+            self.rows[Port(node)] = [
+                (thread, table_joins.versions(self.frames[thread], node, rows))
+                for thread, rows in self.rows[node.parents[0]]
+            ]
+            return
         made: list[tuple[Thread, Rows]] = []
         like = self.rows[node.parents[0]][0][1].schema
         for parent in node.parents:
@@ -179,6 +186,8 @@ class Weaver:
         frame = self.frames[thread]
         if thread is not None:
             _check_time(frame, thread, node)
+        if isinstance(node, TableJoinNode) and side == RIGHT:
+            return table_joins.lead(self, node, thread, rows)
         asked = (
             [first_rows(self.kernel, node, rows.schema)]
             if isinstance(node, WindowTopNode | TopNode)
@@ -230,9 +239,9 @@ class Weaver:
         self.exits.append(_Exit(thread, F.when(computed, row), node, side=side))
         return Entered(rows.schema, key_schema, taken.schema if taken else StructType(), tuple(asked))
 
-    def lead(self, thread: Thread, content: Column, node: StatefulNode) -> None:
+    def lead(self, thread: Thread, content: Column, node: StatefulNode, side: int = 0) -> None:
         """Lead rows of a frame to a step's program: struct<time, key, inputs, row>, null for none."""
-        self.exits.append(_Exit(thread, content, node))
+        self.exits.append(_Exit(thread, content, node, side=side))
 
     def _known(self, node: StatefulNode, types: ProgramTypes, thread: Thread) -> None:
         known = self.programs.setdefault(node, types)
@@ -313,7 +322,7 @@ class Weaver:
 def _travelling(node: StatefulNode, side: int, rows: Rows) -> Column:
     """Return what of a row comes to a step beside its key."""
     struct = F.col(rows.struct)
-    if not isinstance(node, IntervalJoinNode):
+    if not isinstance(node, IntervalJoinNode | TableJoinNode):
         return struct
     return F.struct(*(struct[name].alias(name) for name in joins.travels(node, side, rows.schema)))
 

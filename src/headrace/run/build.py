@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
-from headrace.declare.join import IntervalJoinNode, signed
+from headrace.declare.join import RIGHT, IntervalJoinNode, signed
+from headrace.declare.join_table import TableJoinNode
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
 from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_node import (
@@ -93,7 +94,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
 
 def _held(node: StatefulNode, types: ProgramTypes) -> tuple[tuple[str, ...], ...]:
     """Return the columns of the rows that a step holds as they came, each with its type."""
-    if not isinstance(node, IntervalJoinNode):
+    if not isinstance(node, IntervalJoinNode | TableJoinNode):
         return ()
     return tuple(
         tuple(f"{field.name} {field.dataType.simpleString()}" for field in side.row) for side in types.sides
@@ -121,9 +122,12 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
 
 def _takes_back(node: StatefulNode) -> tuple[str, ...]:
     """Return the tables of which a step takes rows back: the steps with state right before it."""
-    if not isinstance(node, GroupNode):
+    if isinstance(node, TableJoinNode) and node.current:
+        parent = node.parents[RIGHT]
+    elif isinstance(node, GroupNode):
+        [parent] = node.parents
+    else:
         return ()
-    [parent] = node.parents
     while not parent.node.stateful:
         [parent] = parent.node.parents
     return (parent.node.name,)
@@ -216,6 +220,8 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
     if isinstance(node, IntervalJoinNode):
         within = f"{signed(node.lower)} to {signed(node.upper)}"
         return {"kind": f"{node.how} join", "on": ", ".join(node.keys), "within": within}
+    if isinstance(node, TableJoinNode):
+        return {"kind": f"{node.how} join {node.text()}", "on": ", ".join(node.keys), "table": node.table}
     if isinstance(node, TableStep):
         return {"kind": node.verb}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
@@ -243,6 +249,9 @@ def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
             },
             "lateness": microseconds(node.lateness),
         }
+    if isinstance(node, TableJoinNode):
+        lookup = {"current": node.current, "left": node.how == "left", "slice": _slice(node)}
+        return {"lookup": lookup, "lateness": microseconds(node.lateness)}
     if isinstance(node, TableStep):
         kinds = {GroupNode: "groups", ChangesNode: "changes", FoldNode: "fold"}
         kind = kinds.get(type(node), "latest")
@@ -255,7 +264,7 @@ _SLICES = 8
 _LEAST_SLICE = 1_000
 
 
-def _slice(node: IntervalJoinNode) -> int:
+def _slice(node: IntervalJoinNode | TableJoinNode) -> int:
     """Return how much of event time a join holds together: what is due is then let go without a look.
 
     A row is there for as long as it is held, and before that until the watermark has come to it.
@@ -267,7 +276,8 @@ def _slice(node: IntervalJoinNode) -> int:
             waits.append(watermark.at_most)
         elif isinstance(watermark, Bounded | ProcessingTime):
             waits.append(watermark.lag)
-    return max(microseconds(max(node.kept) + max(waits)) // _SLICES, _LEAST_SLICE)
+    kept = max(node.kept) if isinstance(node, IntervalJoinNode) else timedelta(0)
+    return max(microseconds(kept + max(waits)) // _SLICES, _LEAST_SLICE)
 
 
 def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) -> dict[str, Any]:
@@ -287,13 +297,19 @@ def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) 
                 "id": manifest.steps[node.name].program,
                 "layer": layers.layer(node),
                 "sources": [source.name for source in node.sources],
-                # What a table is does not depend on time.
-                "groups": [] if isinstance(node, GroupNode | ChangesNode) else groups[node.name],
+                "groups": groups[node.name] if _timed(node) else [],
                 "moments": [microseconds(each) for each in _moments(node)],
             }
             for node in layers.programs
         ],
     }
+
+
+def _timed(node: StatefulNode) -> bool:
+    """Tell whether a step wants to know how far time has come: what a table is does not depend on it."""
+    return not (
+        isinstance(node, GroupNode | ChangesNode) or (isinstance(node, TableJoinNode) and node.current)
+    )
 
 
 def _policy(source: SourceNode) -> dict[str, Any]:
