@@ -44,7 +44,7 @@ class VersionsNode(Node):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TableJoinNode(StatefulNode):
+class LookupJoinNode(StatefulNode):
     """Rows of a stream, each with the row of a table that has its key: as it was then, or as it is now.
 
     The parents are the stream, and the versions of the table's rows or the table itself. `keys` are the
@@ -127,7 +127,7 @@ def table_join(
     lateness: Any,
     suffix: Any,
     where: str,
-) -> TableJoinNode:
+) -> LookupJoinNode:
     """Return the checked join of a stream with a table."""
     check_step_name(name, "join", where)
     if how not in get_args(HowTable):
@@ -152,7 +152,7 @@ def table_join(
     _check_times(left, None if current else right, where)
     if suffix is not None and (not isinstance(suffix, str) or not suffix.strip()):
         raise DeclarationError(f"suffix={suffix!r} is no text", where=where, cure='write suffix="_right"')
-    node = TableJoinNode(
+    node = LookupJoinNode(
         name=name,
         where=where,
         parents=(left, right),
@@ -172,7 +172,7 @@ def table_join(
     return node
 
 
-def clash_with_table(node: TableJoinNode, names: list[str]) -> tuple[str, str]:
+def clash_with_table(node: LookupJoinNode, names: list[str]) -> tuple[str, str]:
     """Return what is wrong about columns of one name, and the cure."""
     listed = ", ".join(f'"{name}"' for name in names)
     suffix = f"_of_{node.table.partition('.')[0]}" if node.suffix is None else f"{node.suffix}_2"

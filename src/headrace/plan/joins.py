@@ -21,7 +21,7 @@ from headrace.errors import PlanError
 from headrace.plan import programs
 
 if TYPE_CHECKING:
-    from headrace.declare.join_table import TableJoinNode
+    from headrace.declare.join_table import LookupJoinNode
     from headrace.declare.node import StatefulNode
     from headrace.plan.programs import Entered, ProgramTypes, SideTypes
 
@@ -75,7 +75,7 @@ def side_types(node: StatefulNode, side: int, row: StructType, *, late: bool = T
     return programs.SideTypes(travelling, programs.late_rows(node, row) if late else row, full)
 
 
-def check_keys(node: IntervalJoinNode | TableJoinNode, left: StructType, right: StructType) -> None:
+def check_keys(node: IntervalJoinNode | LookupJoinNode, left: StructType, right: StructType) -> None:
     """Refuse keys of two types."""
     for one, other, named in zip(left, right, node.right_keys, strict=True):
         if one.dataType.simpleString() != other.dataType.simpleString():

@@ -21,12 +21,12 @@ from pyspark.sql.types import (
 from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
 from headrace.declare.join import RIGHT, IntervalJoinNode
-from headrace.declare.join_table import TableJoinNode, VersionsNode
+from headrace.declare.join_table import LookupJoinNode, VersionsNode
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
 from headrace.declare.table_node import TableStep
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins, table_joins, tables
+from headrace.plan import joins, lookups, tables
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.keys import told_apart
@@ -109,7 +109,7 @@ class Weaver:
         """Take rows through a stateless step."""
         if isinstance(node, VersionsNode):
             self.rows[Port(node)] = [
-                (thread, table_joins.versions(self.frames[thread], node, rows))
+                (thread, lookups.versions(self.frames[thread], node, rows))
                 for thread, rows in self.rows[node.parents[0]]
             ]
             return
@@ -186,8 +186,8 @@ class Weaver:
         frame = self.frames[thread]
         if thread is not None:
             _check_time(frame, thread, node)
-        if isinstance(node, TableJoinNode) and side == RIGHT:
-            return table_joins.lead(self, node, thread, rows)
+        if isinstance(node, LookupJoinNode) and side == RIGHT:
+            return lookups.lead(self, node, thread, rows)
         asked = (
             [first_rows(self.kernel, node, rows.schema)]
             if isinstance(node, WindowTopNode | TopNode)
@@ -322,7 +322,7 @@ class Weaver:
 def _travelling(node: StatefulNode, side: int, rows: Rows) -> Column:
     """Return what of a row comes to a step beside its key."""
     struct = F.col(rows.struct)
-    if not isinstance(node, IntervalJoinNode | TableJoinNode):
+    if not isinstance(node, IntervalJoinNode | LookupJoinNode):
         return struct
     return F.struct(*(struct[name].alias(name) for name in joins.travels(node, side, rows.schema)))
 

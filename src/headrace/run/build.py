@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
 from headrace.declare.join import RIGHT, IntervalJoinNode, signed
-from headrace.declare.join_table import TableJoinNode
+from headrace.declare.join_table import LookupJoinNode
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
 from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_node import (
@@ -94,7 +94,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
 
 def _held(node: StatefulNode, types: ProgramTypes) -> tuple[tuple[str, ...], ...]:
     """Return the columns of the rows that a step holds as they came, each with its type."""
-    if not isinstance(node, IntervalJoinNode | TableJoinNode):
+    if not isinstance(node, IntervalJoinNode | LookupJoinNode):
         return ()
     return tuple(
         tuple(f"{field.name} {field.dataType.simpleString()}" for field in side.row) for side in types.sides
@@ -122,7 +122,7 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
 
 def _takes_back(node: StatefulNode) -> tuple[str, ...]:
     """Return the tables of which a step takes rows back: the steps with state right before it."""
-    if isinstance(node, TableJoinNode) and node.current:
+    if isinstance(node, LookupJoinNode) and node.current:
         parent = node.parents[RIGHT]
     elif isinstance(node, GroupNode):
         [parent] = node.parents
@@ -220,7 +220,7 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
     if isinstance(node, IntervalJoinNode):
         within = f"{signed(node.lower)} to {signed(node.upper)}"
         return {"kind": f"{node.how} join", "on": ", ".join(node.keys), "within": within}
-    if isinstance(node, TableJoinNode):
+    if isinstance(node, LookupJoinNode):
         return {"kind": f"{node.how} join {node.text()}", "on": ", ".join(node.keys), "table": node.table}
     if isinstance(node, TableStep):
         return {"kind": node.verb}
@@ -249,7 +249,7 @@ def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
             },
             "lateness": microseconds(node.lateness),
         }
-    if isinstance(node, TableJoinNode):
+    if isinstance(node, LookupJoinNode):
         lookup = {"current": node.current, "left": node.how == "left", "slice": _slice(node)}
         return {"lookup": lookup, "lateness": microseconds(node.lateness)}
     if isinstance(node, TableStep):
@@ -264,7 +264,7 @@ _SLICES = 8
 _LEAST_SLICE = 1_000
 
 
-def _slice(node: IntervalJoinNode | TableJoinNode) -> int:
+def _slice(node: IntervalJoinNode | LookupJoinNode) -> int:
     """Return how much of event time a join holds together: what is due is then let go without a look.
 
     A row is there for as long as it is held, and before that until the watermark has come to it.
@@ -308,7 +308,7 @@ def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) 
 def _timed(node: StatefulNode) -> bool:
     """Tell whether a step wants to know how far time has come: what a table is does not depend on it."""
     return not (
-        isinstance(node, GroupNode | ChangesNode) or (isinstance(node, TableJoinNode) and node.current)
+        isinstance(node, GroupNode | ChangesNode) or (isinstance(node, LookupJoinNode) and node.current)
     )
 
 

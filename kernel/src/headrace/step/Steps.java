@@ -12,7 +12,7 @@ public final class Steps {
       return new IntervalJoin(program);
     }
     if (program.lookup() != null) {
-      return new TableJoin(program);
+      return new LookupJoin(program);
     }
     if (program.table() != null) {
       return switch (program.table().kind()) {

@@ -17,7 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * version in the history and leaves, once. One that comes late, but not later than the lateness, need not wait. With the row that is there
  * now, the changes of an epoch enter first, and its rows leave at once.
  */
-final class TableJoin implements Step, HeldRows.Leaving {
+final class LookupJoin implements Step, HeldRows.Leaving {
   private final Program program;
   private final Lookup lookup;
   private final LateWriter lateRows;
@@ -36,7 +36,7 @@ final class TableJoin implements Step, HeldRows.Leaving {
   private long before;
   private List<Match> found;
 
-  TableJoin(Program program) {
+  LookupJoin(Program program) {
     this.program = program;
     lookup = program.lookup();
     lateRows = LateWriter.of(program, LEFT);

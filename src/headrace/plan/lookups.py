@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from headrace.declare.join import LEFT, RIGHT, clashes, joined
-from headrace.declare.join_table import TableJoinNode, VersionsNode, clash_with_table
+from headrace.declare.join_table import LookupJoinNode, VersionsNode, clash_with_table
 from headrace.declare.table_node import AFTER, BEFORE, TableSourceNode
 from headrace.errors import PlanError
 from headrace.plan import programs, tables
@@ -39,7 +39,7 @@ def versions(frame: Frame, node: VersionsNode, rows: Rows) -> Rows:
     return frame.rows(F.when(alive, version), alive, schema).at(rows.time)
 
 
-def lead(weaver: Weaver, node: TableJoinNode, thread: Thread, rows: Rows) -> Entered:
+def lead(weaver: Weaver, node: LookupJoinNode, thread: Thread, rows: Rows) -> Entered:
     """Lead the rows of a table to a join: a key and what is there, null where there is nothing."""
     frame = weaver.frames[thread]
     if rows.before is None:
@@ -65,12 +65,12 @@ def lead(weaver: Weaver, node: TableJoinNode, thread: Thread, rows: Rows) -> Ent
     return programs.Entered(row_type, keys, StructType())
 
 
-def _travels(node: TableJoinNode, row: StructType) -> list[str]:
+def _travels(node: LookupJoinNode, row: StructType) -> list[str]:
     """Return the columns of a table's row that a result has beside the key."""
     return [name for name in row.names if name not in node.right_keys]
 
 
-def types_of(node: TableJoinNode, entered: Sequence[Entered]) -> ProgramTypes:
+def types_of(node: LookupJoinNode, entered: Sequence[Entered]) -> ProgramTypes:
     """Return the types of a join with a table."""
     left, right = entered
     check_keys(node, left.key, right.key)
