@@ -100,7 +100,7 @@ counted = paid.key_by("card").window("g", Global(), trigger=AfterCount(1)).agg(n
     ("attempt", "message"),
     [
         (lambda: join(name=refunded), "is no name for a join"),
-        (lambda: join(other="refunds"), "join takes a stream, not 'refunds'"),
+        (lambda: join(other="refunds"), "join takes a stream or a table, not 'refunds'"),
         (lambda: join(on="crad"), 'did you mean "card"?'),
         (lambda: join(on={"card": "crad"}), 'refunds has no column "crad"'),
         (lambda: join(on=[]), "the join has no keys"),

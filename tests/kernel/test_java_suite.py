@@ -2,6 +2,8 @@ import os
 import subprocess
 
 from headrace.local import java, kernel
+from tests.asof import corpus as asof
+from tests.asof import on_machines as asof_on_machines
 from tests.transcripts import on_machines
 from tests.transcripts.corpus import cases
 from tests.transcripts.joins import corpus as joins
@@ -22,8 +24,12 @@ def test_the_kernels_own_tests_pass(tmp_path, record_property):
     written = on_machines.write(cases(), transcripts)
     assert written >= 150
     of_joins = tmp_path / "join-transcripts.json"
-    joins_written = joins_on_machines.write([*joins.cases(), *joins_on_machines.made_up()], of_joins)
-    assert joins_written >= 400
+    with_tables = asof_on_machines.told([*asof.cases(), *asof_on_machines.made_up()])
+    assert len(with_tables) >= 400
+    joins_written = joins_on_machines.write(
+        [*joins.cases(), *joins_on_machines.made_up()], of_joins, with_tables
+    )
+    assert joins_written >= 800
     class_path = kernel.build_tests(here)
     ran = subprocess.run(
         [

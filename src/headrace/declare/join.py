@@ -155,7 +155,7 @@ def joined_type(node: Joining, column: str) -> DataType | None:
     return kind.with_nullable(kind.nullable or nullable(node.how, side))
 
 
-def nullable(how: How, side: int) -> bool:
+def nullable(how: str, side: int) -> bool:
     """Tell whether the columns of a side are null in results of rows that met no other."""
     return how in {"full", "right" if side == LEFT else "left"}
 
@@ -218,7 +218,7 @@ def interval_join(
     check_step_name(name, "join", where)
     if not isinstance(other, Stream):
         raise DeclarationError(
-            f"join takes a stream, not {other!r}",
+            f"join takes a stream or a table, not {other!r}",
             where=where,
             cure='write .join("name", other_stream, on=..., ...)',
         )
@@ -228,7 +228,8 @@ def interval_join(
         raise DeclarationError(f"how={how!r} is no kind of join", where=where, cure=cure)
     keys, right_keys = join_keys(on, left, right, where)
     for port in (left, right):
-        _check_side(port, where)
+        check_followed(port, where)
+        check_late(port, where)
     lower, upper = _bounds(within, where)
     if suffix is not None and (not isinstance(suffix, str) or not suffix.strip()):
         raise DeclarationError(f"suffix={suffix!r} is no text", where=where, cure='write suffix="_right"')
@@ -316,7 +317,8 @@ def cast_cure(key: str, kind: str) -> str:
     return f'cast one of them before the join: .with_columns({key}=F.col("{key}").cast("{kind.lower()}"))'
 
 
-def _check_side(port: Port, where: str) -> None:
+def check_followed(port: Port, where: str) -> None:
+    """Refuse rows that have no time, or whose time nobody follows."""
     # Without a time of their own rows are in no interval.
     unkeyed(port, where)
     for source in port.node.sources:
@@ -327,11 +329,16 @@ def _check_side(port: Port, where: str) -> None:
                 cure=f'say at {source.where} how late events may be: .stream(watermark=Bounded("5 seconds"))',
             )
     check_event_time(port, where)
-    check_late(port, where)
 
 
 def _bounds(within: Any, where: str) -> tuple[timedelta, timedelta]:
     """Return the bounds of the right row's time minus the left row's."""
+    if within is None:
+        raise DeclarationError(
+            "a join of two streams needs within=: how near in time rows must be to belong together",
+            where=where,
+            cure=_SHOWN,
+        )
     if isinstance(within, tuple | list):
         if len(within) != 2:  # noqa: PLR2004 - lower and upper
             raise DeclarationError(f"within={within!r} are not two bounds", where=where, cure=_SHOWN)

@@ -17,6 +17,7 @@ WindowTopNode      ``.key_by().window().top()``           ``out``, ``late``
 TopNode            ``.key_by().top(...)``                 ``out``, ``late`` with ``keep=``
 DedupNode          ``.dedup(...)``                        ``out``, ``late``, ``duplicate``
 IntervalJoinNode   ``.join(...)`` of two streams          ``out``, ``late_left``, ``late_right``
+LookupJoinNode      ``.join(...)`` with a table            ``out``, ``late`` unless ``as_of=None``
 =================  =====================================  ==========================
 
 Those of tables are in :mod:`headrace.declare.table_node`.

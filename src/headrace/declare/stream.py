@@ -10,6 +10,7 @@ from headrace.declare.datatype import BOOLEAN, TIMESTAMP, DataType
 from headrace.declare.duration import duration
 from headrace.declare.event_time import check_event_time
 from headrace.declare.join import How, On, Within, interval_join
+from headrace.declare.join_table import EVENT_TIME, table_join
 from headrace.declare.keyed import Keyed, Windowed, check_late, check_step_name, check_time, keyed, unkeyed
 from headrace.declare.naming import matches
 from headrace.declare.node import (
@@ -72,7 +73,7 @@ class Stream:
     @property
     def late(self) -> "Stream":
         """The rows that came too late for their window, in full, with ``late_by_seconds``."""
-        if isinstance(self.port.node, StatefulNode) and len(self.port.node.late_ports) > 1:
+        if isinstance(self.port.node, StatefulNode) and "late_left" in self.port.node.late_ports:
             return self._side("late", "its two streams have late rows of their own", _LATE_OF_JOIN)
         return self._side(
             "late",
@@ -235,23 +236,60 @@ class Stream:
     def join(
         self,
         name: str,
-        other: "Stream",
+        other: "Stream | Table",
         *,
         on: On,
-        within: Within,
+        within: Within | None = None,
+        as_of: str | None = EVENT_TIME,
         how: How = "inner",
         lateness: str | timedelta = "0 seconds",
         suffix: str | None = None,
     ) -> "Stream":
-        """Bring the rows of two streams together that have equal keys and are near each other in time.
+        """Bring the rows of this stream together with those of another stream, or of a table.
 
-        `within` are the bounds of the other row's time minus this row's, both included; a single length
-        reaches to both sides. Rows leave unmatched (`how` is left, right, full or anti) when the watermark
-        says that nothing can match them any more. Rows that come later than `lateness` leave through
-        ``.late_left`` and ``.late_right``. A column that both have gets `suffix` on the other's side.
+        Of two streams rows belong together that have equal keys and are near each other in time: `within` are
+        the bounds of the other row's time minus this row's, both included; a single length reaches to both
+        sides. Rows leave unmatched (`how` is left, right, full or anti) when the watermark says that nothing
+        can match them any more. Rows that come later than `lateness` leave through ``.late_left`` and
+        ``.late_right``.
+
+        With a table `on` is the table's key, and `how` is inner or left. Each row waits until the watermark
+        has passed it, and meets the row of the table as it was at its own time; those later than `lateness`
+        leave through ``.late``. With ``as_of=None`` each row meets at once what is in the table now.
+
+        A column that both have gets `suffix` on the other's side.
 
         >>> shown.join("clicks", clicked, on="ad", within=("0 seconds", "30 minutes"))  # doctest: +SKIP
+        >>> payments.join("limits", cards, on="card", how="left")  # doctest: +SKIP
         """
+        from headrace.declare.table import Table
+
+        where = caller()
+        if isinstance(other, Table):
+            if within is not None:
+                raise DeclarationError(
+                    "within= is between two streams; a table has one row for each key at any time",
+                    where=where,
+                    cure="remove within=; .changes() of a table is a stream",
+                )
+            made: StatefulNode = table_join(
+                name,
+                self.port,
+                other,
+                on=on,
+                as_of=as_of,
+                how=how,
+                lateness=lateness,
+                suffix=suffix,
+                where=where,
+            )
+            return Stream(Port(made))
+        if as_of != EVENT_TIME and isinstance(other, Stream):
+            raise DeclarationError(
+                f"as_of={as_of!r} is about tables, and {other.port.text()} is a stream",
+                where=where,
+                cure='join its last rows: .join("name", other.latest("last", by=...), as_of=...)',
+            )
         node = interval_join(
             name,
             self.port,
@@ -261,7 +299,7 @@ class Stream:
             how=how,
             lateness=lateness,
             suffix=suffix,
-            where=caller(),
+            where=where,
         )
         return Stream(Port(node))
 

@@ -48,7 +48,7 @@ KEEPING_VALUES = ("min", "max", "bool_and", "bool_or", "count_distinct")
 class TableSourceNode(SourceNode):
     """A topic read as a table: null values are deletes, and rows without a time field have Kafka's.
 
-    Its rows lead to its TopicTableNode and nowhere else.
+    Its rows lead to its TopicTableNode, and as versions to joins as of event time.
     """
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.declare.duration import spell
 from headrace.declare.expr import Call, Expression, Given, Method
 from headrace.declare.join import IntervalJoinNode
+from headrace.declare.join_table import LookupJoinNode, VersionsNode
 from headrace.declare.node import (
     DedupNode,
     Node,
@@ -129,7 +130,7 @@ def losses(layers: Layers) -> list[dict[str, str]]:
 
 
 def _limit(node: StatefulNode) -> str:
-    if isinstance(node, IntervalJoinNode):
+    if isinstance(node, IntervalJoinNode | LookupJoinNode):
         return "the watermark allows" if not node.lateness else "the join's lateness"
     return "their window"
 
@@ -201,7 +202,7 @@ def _runs(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> tupl
 
 
 def _runs_in_kernel(layers: Layers, node: StatefulNode, slow: str | None) -> tuple[str, str]:
-    if isinstance(node, TableStep):
+    if isinstance(node, TableStep) or (isinstance(node, LookupJoinNode) and node.current):
         why = f"layer {layers.layer(node) + 1}: Spark has no tables that change; keeps {node.grows}"
         return ("kernel, python", f"{why}; before it, {slow} is Python") if slow else ("kernel", why)
     upstream = ", ".join(source.name for source in node.sources)
@@ -240,7 +241,7 @@ def _expressions(node: Node) -> tuple[Expression, ...]:
     return node.expressions if isinstance(node, StatefulNode) else ()
 
 
-def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
+def does(node: Node) -> str:  # noqa: C901, PLR0911 - one for each kind of step
     """Return what a step does, in words: its verb and its expressions."""
     if isinstance(node, WhereNode):
         return f"where {node.condition.text()}"
@@ -258,6 +259,10 @@ def does(node: Node) -> str:  # noqa: PLR0911 - one for each kind of step
         return f"{node.ranking.text()}{of}{_columns(node)}; changes after every epoch"
     if isinstance(node, IntervalJoinNode):
         return _joins(node)
+    if isinstance(node, LookupJoinNode):
+        return _joins_table(node)
+    if isinstance(node, VersionsNode):
+        return f"every record as a version of its {', '.join(node.keys)}"
     if isinstance(node, TableStep):
         return _of_table(node)
     if isinstance(node, DedupNode):
@@ -343,10 +348,23 @@ def _joins(node: IntervalJoinNode) -> str:
     return told if whole == node.lateness else f"{told}; lateness along the chain {spell(whole)}"
 
 
+def _joins_table(node: LookupJoinNode) -> str:
+    """Say which row of the table is met, and what is held for that."""
+    pairs = zip(node.keys, node.right_keys, strict=True)
+    by = ", ".join(_named(left, right) for left, right in pairs)
+    told = f"{node.how} join by {by} with {node.table}, {node.text()}; holds {node.grows}"
+    if node.lateness:
+        told += f"; late rows up to {spell(node.lateness)}"
+    whole = _lateness(node)
+    return told if whole == node.lateness else f"{told}; lateness along the chain {spell(whole)}"
+
+
 def _lateness(node: Node) -> timedelta:
     """Add up how late a row may be in the steps on the longest way to a step, itself included."""
     before = max((_lateness(parent.node) for parent in node.parents), default=timedelta(0))
-    return before + node.lateness if isinstance(node, WindowNode | IntervalJoinNode) else before
+    return (
+        before + node.lateness if isinstance(node, WindowNode | IntervalJoinNode | LookupJoinNode) else before
+    )
 
 
 def _bare(expression: Expression) -> str:

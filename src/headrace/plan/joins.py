@@ -22,10 +22,11 @@ from headrace.errors import PlanError
 from headrace.plan import programs
 
 if TYPE_CHECKING:
+    from headrace.declare.node import StatefulNode
     from headrace.plan.programs import Entered, ProgramTypes, SideTypes
 
 
-def travels(node: Joining, side: int, row: StructType) -> list[str]:
+def travels(node: StatefulNode, side: int, row: StructType) -> list[str]:
     """Return the columns of a side that come to the step beside the key.
 
     The key is there anyway; only floating point is told apart by other bits there than the row may have. What
@@ -48,7 +49,7 @@ def types_of(node: IntervalJoinNode, entered: Sequence[Entered]) -> ProgramTypes
         if found:
             message, cure = clash_told(node, found)
             raise PlanError(message, where=node.where, cure=cure)
-    sides = tuple(_side(node, side, each.row) for side, each in enumerate(entered))
+    sides = tuple(side_types(node, side, each.row) for side, each in enumerate(entered))
     output, places = results(node, (left.row, right.row), (sides[LEFT].row, sides[RIGHT].row))
     return programs.ProgramTypes(left.key, StructType(), sides, (), output, places)
 
@@ -73,11 +74,13 @@ def results(
     return StructType(fields), tuple(places)
 
 
-def _side(node: IntervalJoinNode, side: int, row: StructType) -> SideTypes:
+def side_types(node: StatefulNode, side: int, row: StructType, *, late: bool = True) -> SideTypes:
+    """Return the types of what comes to one side; `late` if some of it may come too late."""
     kept = travels(node, side, row)
     keys = node.keys_of(side)
     full = tuple(len(keys) + kept.index(name) if name in kept else keys.index(name) for name in row.names)
-    return programs.SideTypes(StructType([row[name] for name in kept]), programs.late_rows(node, row), full)
+    travelling = StructType([row[name] for name in kept])
+    return programs.SideTypes(travelling, programs.late_rows(node, row) if late else row, full)
 
 
 def check_keys(node: Joining, left: StructType, right: StructType) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column
@@ -12,22 +13,30 @@ from headrace.declare.expr import column
 from headrace.errors import PlanError
 
 if TYPE_CHECKING:
+    from headrace.declare.join_table import VersionsNode
     from headrace.declare.node import StatefulNode
     from headrace.plan.rows import Frame, Rows
 
 
-def key_of(frame: Frame, node: StatefulNode, rows: Rows, struct: Column) -> tuple[StructType, Column]:
-    """Return the type of the key and the key, read from the struct of a row."""
-    if not node.keys:
+def key_of(
+    frame: Frame,
+    node: StatefulNode | VersionsNode,
+    rows: Rows,
+    struct: Column,
+    names: Sequence[str] | None = None,
+) -> tuple[StructType, Column]:
+    """Return the type of the key and the key, read from the struct of a row; `names` if not by the step's."""
+    names = node.keys if names is None else names
+    if not names:
         return StructType(), F.struct()
-    named = [(name, column(f"`{name}`")) for name in node.keys]
+    named = [(name, column(f"`{name}`")) for name in names]
     analysed = frame.analyse(rows, named, node.where)
     read = zip(analysed.over(struct), analysed.schema, strict=True)
     key = F.struct(*(told_apart(each, kind, node).alias(kind.name) for each, kind in read))
     return analysed.schema, key
 
 
-def told_apart(key: Column, kind: StructField, node: StatefulNode) -> Column:
+def told_apart(key: Column, kind: StructField, node: StatefulNode | VersionsNode) -> Column:
     """Make one key of what is equal: keys are told apart by bits, of which 0.0 and NaN have several."""
     if isinstance(kind.dataType, DoubleType | FloatType):
         nan, zero = (F.lit(value).cast(kind.dataType) for value in (float("nan"), 0.0))

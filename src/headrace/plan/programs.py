@@ -18,6 +18,7 @@ from pyspark.sql.types import (
 )
 
 from headrace.declare.join import IntervalJoinNode
+from headrace.declare.join_table import LookupJoinNode
 from headrace.declare.node import (
     CHANGE,
     LATE_BY,
@@ -31,7 +32,7 @@ from headrace.declare.node import (
 )
 from headrace.declare.top import RANK, TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins
+from headrace.plan import joins, lookups
 from headrace.plan.aggregates import Asked
 
 
@@ -112,6 +113,8 @@ def types_of(node: StatefulNode, entered: Sequence[Entered]) -> ProgramTypes:
     """Return the types of a step over what comes to each of its inputs."""
     if isinstance(node, IntervalJoinNode):
         return joins.types_of(node, entered)
+    if isinstance(node, LookupJoinNode):
+        return lookups.types_of(node, entered)
     [only] = entered
     return _types_of_one(node, only)
 

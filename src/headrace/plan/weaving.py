@@ -20,13 +20,14 @@ from pyspark.sql.types import (
 
 from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
-from headrace.declare.join import IntervalJoinNode
+from headrace.declare.join import RIGHT, IntervalJoinNode
+from headrace.declare.join_table import LookupJoinNode, VersionsNode
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
 from headrace.declare.table_join import TableJoinNode
 from headrace.declare.table_node import TableStep
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins, table_joins, tables
+from headrace.plan import joins, lookups, table_joins, tables
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.keys import told_apart
@@ -107,6 +108,12 @@ class Weaver:
 
     def step(self, node: Node, name: str) -> None:
         """Take rows through a stateless step."""
+        if isinstance(node, VersionsNode):
+            self.rows[Port(node)] = [
+                (thread, lookups.versions(self.frames[thread], node, rows))
+                for thread, rows in self.rows[node.parents[0]]
+            ]
+            return
         made: list[tuple[Thread, Rows]] = []
         like = self.rows[node.parents[0]][0][1].schema
         for parent in node.parents:
@@ -184,6 +191,8 @@ class Weaver:
         frame = self.frames[thread]
         if thread is not None:
             _check_time(frame, thread, node)
+        if isinstance(node, LookupJoinNode) and side == RIGHT:
+            return lookups.lead(self, node, thread, rows)
         asked = (
             [first_rows(self.kernel, node, rows.schema)]
             if isinstance(node, WindowTopNode | TopNode)
@@ -318,7 +327,7 @@ class Weaver:
 def _travelling(node: StatefulNode, side: int, rows: Rows) -> Column:
     """Return what of a row comes to a step beside its key."""
     struct = F.col(rows.struct)
-    if not isinstance(node, IntervalJoinNode):
+    if not isinstance(node, IntervalJoinNode | LookupJoinNode):
         return struct
     return F.struct(*(struct[name].alias(name) for name in joins.travels(node, side, rows.schema)))
 

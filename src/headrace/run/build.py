@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
 from headrace.declare.join import IntervalJoinNode, signed
+from headrace.declare.join_table import LookupJoinNode
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
 from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_join import NettedNode, TableJoinNode
@@ -98,7 +99,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
 
 def _held(node: StatefulNode, types: ProgramTypes) -> tuple[tuple[str, ...], ...]:
     """Return the columns of the rows that a step holds as they came, each with its type."""
-    if not isinstance(node, IntervalJoinNode | TableJoinNode):
+    if not isinstance(node, IntervalJoinNode | LookupJoinNode | TableJoinNode):
         return ()
     return tuple(
         tuple(f"{field.name} {field.dataType.simpleString()}" for field in side.row) for side in types.sides
@@ -126,7 +127,8 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
 
 def _takes_back(node: StatefulNode) -> tuple[str, ...]:
     """Return the tables of which a step takes rows back: the steps with state right before it."""
-    if not isinstance(node, GroupNode | TableJoinNode):
+    looks_up = isinstance(node, LookupJoinNode) and node.current
+    if not looks_up and not isinstance(node, GroupNode | TableJoinNode):
         return ()
     found: dict[str, None] = {}
     for parent in filter(is_table, node.parents):
@@ -214,7 +216,7 @@ def _keys(node: StatefulNode) -> tuple[str, ...]:
     return (*node.keys, START, END) if stated else node.keys
 
 
-def state_of(node: StatefulNode) -> dict[str, Any]:
+def state_of(node: StatefulNode) -> dict[str, Any]:  # noqa: PLR0911 - one for each kind of step
     """Return what a step's state is made by, as the manifest compares it: a change of it is another state."""
     if isinstance(node, WindowNode):
         panes = "one" if node.single else node.accumulate
@@ -228,6 +230,8 @@ def state_of(node: StatefulNode) -> dict[str, Any]:
     if isinstance(node, TableJoinNode):
         on = ", ".join(f"{one} = {other}" for one, other in zip(node.keys, node.right_keys, strict=True))
         return {"kind": f"{node.how} join of tables", "on": on}
+    if isinstance(node, LookupJoinNode):
+        return {"kind": f"{node.how} join {node.text()}", "on": ", ".join(node.keys), "table": node.table}
     if isinstance(node, TableStep):
         return {"kind": node.verb}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
@@ -255,6 +259,9 @@ def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
             },
             "lateness": microseconds(node.lateness),
         }
+    if isinstance(node, LookupJoinNode):
+        lookup = {"current": node.current, "left": node.how == "left", "slice": _slice(node)}
+        return {"lookup": lookup, "lateness": microseconds(node.lateness)}
     if isinstance(node, TableStep):
         kinds = {
             GroupNode: "groups",
@@ -273,7 +280,7 @@ _SLICES = 8
 _LEAST_SLICE = 1_000
 
 
-def _slice(node: IntervalJoinNode) -> int:
+def _slice(node: IntervalJoinNode | LookupJoinNode) -> int:
     """Return how much of event time a join holds together: what is due is then let go without a look.
 
     A row is there for as long as it is held, and before that until the watermark has come to it.
@@ -285,7 +292,8 @@ def _slice(node: IntervalJoinNode) -> int:
             waits.append(watermark.at_most)
         elif isinstance(watermark, Bounded | ProcessingTime):
             waits.append(watermark.lag)
-    return max(microseconds(max(node.kept) + max(waits)) // _SLICES, _LEAST_SLICE)
+    kept = max(node.kept) if isinstance(node, IntervalJoinNode) else timedelta(0)
+    return max(microseconds(kept + max(waits)) // _SLICES, _LEAST_SLICE)
 
 
 def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) -> dict[str, Any]:
@@ -305,13 +313,17 @@ def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) 
                 "id": manifest.steps[node.name].program,
                 "layer": layers.layer(node),
                 "sources": [source.name for source in node.sources],
-                # What a table is does not depend on time.
-                "groups": [] if isinstance(node, _TIMELESS) else groups[node.name],
+                "groups": groups[node.name] if _timed(node) else [],
                 "moments": [microseconds(each) for each in _moments(node)],
             }
             for node in layers.programs
         ],
     }
+
+
+def _timed(node: StatefulNode) -> bool:
+    """Tell whether a step wants to know how far time has come: what a table is does not depend on it."""
+    return not isinstance(node, _TIMELESS) and not (isinstance(node, LookupJoinNode) and node.current)
 
 
 def _policy(source: SourceNode) -> dict[str, Any]:

@@ -26,9 +26,9 @@ _ROW = StructType([StructField("at", TimestampType()), StructField("v", LongType
 _LATE_ROW = StructType([*_KEY, *_ROW, StructField("late_by_seconds", DoubleType())])
 
 
-def write(cases: Iterable[Case], path: Path) -> int:
-    """Write the cases of one step; return how many these are."""
-    told = [_case(case) for case in cases if not case.third and not case.then]
+def write(cases: Iterable[Case], path: Path, others: Iterable[dict[str, Any]] = ()) -> int:
+    """Write the cases of one step, and others that are told already; return how many these are."""
+    told = [*(_case(case) for case in cases if not case.third and not case.then), *others]
     path.write_text(json.dumps(told, indent=1), encoding="utf-8")
     return len(told)
 

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headrace.aggregate.AggregateSpec;
 import headrace.step.Interval;
+import headrace.step.Lookup;
 import headrace.step.Program;
 import headrace.step.Side;
 import headrace.step.TableSpec;
@@ -103,7 +104,7 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     }
     return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), WindowSpec.window(node.path("window")),
         WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
-        node.path("within").asLong(Program.FOREVER), interval(node), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
+        node.path("within").asLong(Program.FOREVER), interval(node), lookup(node), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
         wanted(node, "port").intValue(), integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"),
         table(node.path("table")));
   }
@@ -116,6 +117,13 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     Interval.How how = Interval.How.valueOf(wanted(told, "how").textValue().toUpperCase(Locale.ROOT));
     return new Interval(wanted(told, "lower").longValue(), wanted(told, "upper").longValue(), how, wanted(told, "slice").longValue(),
         integers(wanted(node, "columns")));
+  }
+
+  private static Lookup lookup(JsonNode node) {
+    JsonNode told = node.path("lookup");
+    return !told.isObject() ? null
+        : new Lookup(wanted(told, "current").booleanValue(), wanted(told, "left").booleanValue(), wanted(told, "slice").longValue(),
+            integers(wanted(node, "columns")));
   }
 
   private static Side side(JsonNode node) {

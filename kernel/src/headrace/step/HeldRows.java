@@ -34,6 +34,11 @@ final class HeldRows implements Pages.Body {
     NO_INPUTS.pointTo(new byte[0], 0);
   }
 
+  /** Who takes the rows that leave by themselves. */
+  interface Leaving {
+    void alone(int side, JoinRow row);
+  }
+
   /** What is to be held of one slice: keys, and for each the stretch of rows that were brought. */
   private static final class Batch {
     final Partials keys = new Partials(NOTHING, 64);
@@ -173,7 +178,7 @@ final class HeldRows implements Pages.Body {
   // ------------------------------------------------------------------ leaving
 
   /** Gives the rows that leave unmatched now, and drops what nothing can match any more. */
-  void leave(IntervalJoin join) {
+  void leave(Leaving join) {
     for (side = 0; side < SIDES; side++) {
       Iterator<Map.Entry<Long, JoinHeader.Slice>> all = header.slices.get(side).entrySet().iterator();
       while (all.hasNext()) {
@@ -197,7 +202,7 @@ final class HeldRows implements Pages.Body {
   }
 
   /** Gives the rows of a page that leave; tells when the next one may have to. */
-  private long leave(IntervalJoin join, int page) {
+  private long leave(Leaving join, int page) {
     byte[] content = pages.get(cells, JoinHeader.number(side, start), page);
     long due = NEVER;
     if (content == null) {
@@ -229,23 +234,29 @@ final class HeldRows implements Pages.Body {
 
   /** Holds the rows that were brought, as far as they are needed. */
   void hold() {
-    for (side = 0; side < SIDES; side++) {
-      TreeMap<Long, Batch> batches = new TreeMap<>();
-      for (int each = 0; each < brought.keys(); each++) {
-        int end = brought.to(each, side);
-        int begin = gone[side] == Long.MAX_VALUE ? end : brought.first(brought.from(each, side), end, gone[side] + 1);
-        while (begin < end) {
-          long of = header.start(brought.row(begin).time);
-          int next = brought.first(begin, end, of + header.length());
-          if (anyHeld(begin, next)) {
-            brought.key(each, key);
-            batches.computeIfAbsent(of, absent -> new Batch()).add(brought.hash(each), key, begin, next);
-          }
-          begin = next;
-        }
-      }
-      batches.forEach(this::hold);
+    for (int each = 0; each < SIDES; each++) {
+      hold(each);
     }
+  }
+
+  /** Holds the rows of one side that were brought, as far as they are needed. */
+  void hold(int of) {
+    side = of;
+    TreeMap<Long, Batch> batches = new TreeMap<>();
+    for (int each = 0; each < brought.keys(); each++) {
+      int end = brought.to(each, side);
+      int begin = gone[side] == Long.MAX_VALUE ? end : brought.first(brought.from(each, side), end, gone[side] + 1);
+      while (begin < end) {
+        long slice = header.start(brought.row(begin).time);
+        int next = brought.first(begin, end, slice + header.length());
+        if (anyHeld(begin, next)) {
+          brought.key(each, key);
+          batches.computeIfAbsent(slice, absent -> new Batch()).add(brought.hash(each), key, begin, next);
+        }
+        begin = next;
+      }
+    }
+    batches.forEach(this::hold);
   }
 
   private void hold(long of, Batch rows) {

@@ -10,7 +10,6 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.unsafe.Platform;
 
 /**
  * Brings the rows of two streams together that have one key, and times not too far apart.
@@ -18,7 +17,7 @@ import org.apache.spark.unsafe.Platform;
  * <p>What an epoch brings meets itself, then what is held of the other side; then it is held itself as long as a row that is not late can
  * match it. A row that leaves unmatched does so in the epoch whose watermark says that nothing can match it any more.
  */
-public final class IntervalJoin implements Step {
+public final class IntervalJoin implements Step, HeldRows.Leaving {
   private static final int SIDES = 2;
 
   private final Program program;
@@ -41,7 +40,7 @@ public final class IntervalJoin implements Step {
     this.program = program;
     interval = program.interval();
     held = new HeldRows(program.interval(), brought);
-    writer = new MatchWriter(program);
+    writer = new MatchWriter(program, interval.columns());
     key = new UnsafeRow(program.key().size());
     for (int side = 0; side < SIDES; side++) {
       lateRows[side] = LateWriter.of(program, side);
@@ -76,12 +75,7 @@ public final class IntervalJoin implements Step {
       return;
     }
     context.used(1);
-    // Where a struct lies in the bytes: its offset in the upper half, its size in the lower one.
-    long keyWhere = exit.getLong(Program.EXIT_KEY);
-    long columns = exit.getLong(Program.EXIT_ROW);
-    int from = (int) (exit.getBaseOffset() - Platform.BYTE_ARRAY_OFFSET);
-    JoinRow row = new JoinRow(time, position.source, position.partition, position.offset, (byte[]) exit.getBaseObject(),
-        from + (int) (keyWhere >>> 32), (int) keyWhere, from + (int) (columns >>> 32), (int) columns);
+    JoinRow row = JoinRow.of(exit, position);
     row.key(key);
     if (interval.how().givesUnmatched(side) || !key.anyNull()) {
       brought.add(side, key, row);
@@ -188,8 +182,8 @@ public final class IntervalJoin implements Step {
     return found;
   }
 
-  /** A row that leaves by itself. */
-  void alone(int side, JoinRow row) {
+  @Override
+  public void alone(int side, JoinRow row) {
     matches.add(new Match(interval.timeAlone(side, row.time), side == LEFT ? row : null, side == LEFT ? null : row));
   }
 

@@ -33,9 +33,9 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
 
   final Program program;
   private final Pages pages = new Pages(this);
+  private final PageSweep sweep = new PageSweep(pages);
   private final LateWriter lateRows;
   private final String slots;
-  private final ByteWriter page = new ByteWriter(4096);
   private final Partials keys = new Partials(NOTHING, 64);
   /** What the epoch brought, as it came. Items of one key are chained from the last back: a list for each would be most of the garbage. */
   private final List<T> brought = new ArrayList<>();
@@ -168,46 +168,12 @@ abstract class KeyedStep<T> implements Step, Pages.Body {
   }
 
   private void look(int number, Header.Part part) {
-    byte[] content = pages.get(context.cells(), PART, number);
     part.dirty.clear(number);
-    part.due(number, NEVER);
-    if (content == null) {
-      return;
-    }
-    page.clear();
-    page.writeByte(Partials.VERSION);
-    int empty = page.size();
-    long due = NEVER;
     List<Output> given = new ArrayList<>();
-    ByteReader in = Partials.open(content);
-    while (in.hasRemaining()) {
-      int from = in.position();
-      int length = in.readLength();
-      long address = in.address();
-      in.skip(length);
-      int before = page.size();
-      page.writeRaw(content, from, in.position() - from);
-      in.readLength();
-      int body = page.beginLength();
-      due = Math.min(due, look(content, address, length, in, page, given));
-      if (page.size() == body) {
-        page.cut(before);
-        part.keys--;
-      } else {
-        page.endLength(body);
-      }
-    }
+    boolean left = sweep.sweep(context.cells(), PART, number, part,
+        (content, address, length, body, out) -> look(content, address, length, body, out, given));
     given.forEach(context::emit);
-    part.due(number, due);
-    if (page.size() == empty) {
-      pages.remove(context.cells(), PART, number, part, content);
-      return;
-    }
-    part.dirty.set(number);
-    byte[] written = page.toBytes();
-    if (!Arrays.equals(written, content)) {
-      pages.put(context.cells(), PART, number, part, content, written);
-    }
+    part.dirty.set(number, left);
   }
 
   @Override

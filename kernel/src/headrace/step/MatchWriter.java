@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 /** Matches as rows of the result port; a row that is missing is null in each of its columns. */
 final class MatchWriter {
   private final Program program;
+  private final int[] columns;
   private final UnsafeRow key;
   private final UnsafeRow[] rows = new UnsafeRow[2];
   private final GenericInternalRow[] missing = new GenericInternalRow[2];
@@ -16,20 +17,22 @@ final class MatchWriter {
   private final JoinedRow all = new JoinedRow();
   private UnsafeProjection projection;
 
-  MatchWriter(Program program) {
+  /** {@code columns}: where each column of a result is, among those of the key, of the left row and of the right row. */
+  MatchWriter(Program program, int[] columns) {
     this.program = program;
+    this.columns = columns;
     key = new UnsafeRow(program.key().size());
     for (int side = 0; side < rows.length; side++) {
-      int columns = program.sides().get(side).row().size();
-      rows[side] = new UnsafeRow(columns);
-      missing[side] = new GenericInternalRow(columns);
+      int width = program.sides().get(side).row().size();
+      rows[side] = new UnsafeRow(width);
+      missing[side] = new GenericInternalRow(width);
     }
   }
 
   /** The result as an output: it has no position in a source, and is given one as panes are. */
   Output write(Match match, int group, long number) {
     if (projection == null) {
-      projection = Columns.projection(program.output(), program.interval().columns());
+      projection = Columns.projection(program.output(), columns);
     }
     (match.left() == null ? match.right() : match.left()).key(key);
     beside.apply(key, side(Interval.LEFT, match.left()));

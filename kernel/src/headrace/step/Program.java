@@ -20,13 +20,14 @@ import org.apache.spark.sql.types.StructType;
  * @param window null for a step that has no windows
  * @param within how long a step that has no windows remembers, in microseconds, or {@link #FOREVER}
  * @param interval null for a step that joins no streams
+ * @param lookup null for a step that joins no stream with a table
  * @param table what a step does that makes a table, or works on one; null for all others
  * @param chained whether its rows come from another stateful step: they are judged by the watermark of the epoch before, since those of
  *     this one left that step before time went on
  * @param sides its inputs: one, or two of a step that joins
  */
 public record Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation,
-    long within, Interval interval, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates, int port,
+    long within, Interval interval, Lookup lookup, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates, int port,
     Integer duplicatePort, Integer rejectedPort, StructType output, TableSpec table) {
 
   /** Nothing is forgotten. */
@@ -111,6 +112,9 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
 
   /** Whether the step goes by time at all. */
   public boolean isTimed() {
+    if (lookup != null) {
+      return !lookup.current();
+    }
     return table == null || table.kind() == TableSpec.Kind.LATEST || table.kind() == TableSpec.Kind.FOLD;
   }
 

@@ -11,6 +11,9 @@ public final class Steps {
     if (program.interval() != null) {
       return new IntervalJoin(program);
     }
+    if (program.lookup() != null) {
+      return new LookupJoin(program);
+    }
     if (program.table() != null) {
       return switch (program.table().kind()) {
         case LATEST -> new Latest(program);

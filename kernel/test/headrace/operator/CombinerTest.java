@@ -37,7 +37,7 @@ class CombinerTest {
     StructType output = KEY.add("window", window).add("n", DataTypes.LongType).add("pane", DataTypes.StringType)
         .add("pane_index", DataTypes.IntegerType).add("pane_last", DataTypes.BooleanType);
     return new Program(1, "visits", new int[] {4, 5, 6}, new SessionWindow(1_000), Trigger.AT_WATERMARK, 0, Accumulation.ACCUMULATING, 0,
-        null, false, KEY, NONE, List.of(new Side(KEY, null, null, null)), count, 1, null, null, output, null);
+        null, null, false, KEY, NONE, List.of(new Side(KEY, null, null, null)), count, 1, null, null, output, null);
   }
 
   private final Combiner combiner = new Combiner(program(), EpochWatermarks.NONE);
