@@ -15,12 +15,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * row near them can come any more; a row older than that is late, since nobody knows whether it is a second one. Body: number of times,
  * and the times.
  */
-public final class Dedup extends KeyedStep<Dedup.Item> {
-  /** A row, and when and where it was. */
-  record Item(long time, int source, int partition, long offset, byte[] row) {}
-
-  private static final Comparator<Item> BY_TIME = Comparator.comparingLong(Item::time).thenComparingInt(Item::source)
-      .thenComparingInt(Item::partition).thenComparingLong(Item::offset);
+public final class Dedup extends KeyedStep<Output> {
+  private static final Comparator<Output> BY_TIME = Comparator.comparingLong(Output::time).thenComparingInt(Output::source)
+      .thenComparingInt(Output::partition).thenComparingLong(Output::offset);
 
   public Dedup(Program program) {
     super(program, new Layout(List.of()));
@@ -34,28 +31,31 @@ public final class Dedup extends KeyedStep<Dedup.Item> {
     }
     UnsafeRow key = exit.getStruct(Program.EXIT_KEY, program.key().size());
     byte[] row = exit.getStruct(Program.EXIT_ROW, program.row().size()).copy().getBytes();
+    // Most rows are the first of their id: they leave as what they were kept as.
     bring(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes(),
-        new Item(position.time, position.source, position.partition, position.offset, row));
+        new Output(program.port(), position.time, position.source, position.partition, position.offset, row));
   }
 
   @Override
-  long join(ByteReader history, List<Item> brought, ByteWriter out) {
+  long join(ByteReader history, List<Output> brought, ByteWriter out) {
     int known = history == null ? 0 : history.readLength();
     long[] times = new long[known + brought.size()];
     for (int i = 0; i < known; i++) {
       times[i] = history.readSigned();
     }
-    brought.sort(BY_TIME);
-    for (Item item : brought) {
-      if (near(times, known, item.time)) {
+    if (brought.size() > 1) {
+      brought.sort(BY_TIME);
+    }
+    for (Output row : brought) {
+      if (near(times, known, row.time())) {
         context.duplicate(1);
         if (program.duplicatePort() != null) {
-          context.emit(new Output(program.duplicatePort(), item.time, item.source, item.partition, item.offset, item.row));
+          context.emit(new Output(program.duplicatePort(), row.time(), row.source(), row.partition(), row.offset(), row.payload()));
         }
       } else {
         context.used(1);
-        times[known++] = item.time;
-        context.emit(new Output(program.port(), item.time, item.source, item.partition, item.offset, item.row));
+        times[known++] = row.time();
+        context.emit(row);
       }
     }
     return write(times, known, out);
