@@ -315,10 +315,18 @@ def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) 
                 "sources": [source.name for source in node.sources],
                 "groups": groups[node.name] if _timed(node) else [],
                 "moments": [microseconds(each) for each in _moments(node)],
+                "first": _first(node),
             }
             for node in layers.programs
         ],
     }
+
+
+def _first(node: StatefulNode) -> list[str]:
+    """Return the tables that are read to their ends before what a step joins with them begins."""
+    if not isinstance(node, TableJoinNode):
+        return []
+    return [source.name for source in node.parents[RIGHT].node.sources if isinstance(source, TableSourceNode)]
 
 
 def _timed(node: StatefulNode) -> bool:

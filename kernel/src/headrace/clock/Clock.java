@@ -49,6 +49,9 @@ public final class Clock {
   private ClockOffset now;
   private boolean draining;
   private boolean nudged;
+  /** Whether a source waited for a table that had not been asked yet. */
+  private volatile boolean unheard;
+  private final Set<String> tablesRead = ConcurrentHashMap.newKeySet();
   private volatile Long handMillis;
   private final Gate gate = new Gate();
   private boolean tickAsked;
@@ -230,13 +233,26 @@ public final class Clock {
   }
 
   /**
-   * Whether a source is so far ahead of another one that it must take no rows for now. All are looked at
+   * Whether a source must take no rows for now: it is joined with a table that is still being read, or so far ahead of another source. All are looked at
    * first: what was seen before the last epoch would hold a source back for one that has caught up since, and
    * in a bounded run an epoch that nobody has rows for is the end.
    */
   public boolean held(String source) {
+    if (spec.programs().stream().anyMatch(program -> program.first().contains(source))) {
+      // Others wait for it; it must not wait for them.
+      return false;
+    }
+    if (waitsForTables(source)) {
+      synchronized (this) {
+        waiting.add(source);
+      }
+      return true;
+    }
     Set<String> together = spec.align() > 0 ? spec.together(source) : Set.of();
     if (together.size() < 2) {
+      synchronized (this) {
+        waiting.remove(source);
+      }
       return false;
     }
     tell();
@@ -264,6 +280,36 @@ public final class Clock {
       }
       return held;
     }
+  }
+
+  /**
+   * Whether a table is still being read that is to be read first. Once its next epoch takes all that is left of it, that epoch may have
+   * rows of others, too: in an epoch a table comes before what is joined with it. From then on nobody waits for it in this run.
+   */
+  private boolean waitsForTables(String source) {
+    boolean waits = false;
+    for (String table : toRead(source)) {
+      Feed feed = feeds.get(table);
+      if (feed == null || !feed.started()) {
+        unheard = true;
+        waits = true;
+        continue;
+      }
+      feed.poll();
+      if (feed.behind()) {
+        waits = true;
+      } else {
+        tablesRead.add(table);
+      }
+    }
+    return waits;
+  }
+
+  /** By hand everything that was fed is read at once. */
+  private Set<String> toRead(String source) {
+    Set<String> tables = new TreeSet<>(spec.before(source));
+    tables.removeIf(table -> tablesRead.contains(table) || policies.get(table) instanceof ByHand);
+    return tables;
   }
 
   /** Rows of a source that are there and have not been processed, as of the last look. */
@@ -318,6 +364,8 @@ public final class Clock {
     saved = restored;
     learning().forEach((source, policy) -> policy.restore(left.learned().get(source)));
     nudged = false;
+    unheard = false;
+    tablesRead.clear();
     overMillis = null;
     ClockOffset logged = log.lastLogged();
     take(logged == null ? ClockOffset.initial(policies.keySet()) : logged);
@@ -405,10 +453,11 @@ public final class Clock {
   /**
    * In a bounded run Spark stops at the first trigger without news. Where it asks the clock before the
    * sources (with five or more its order is arbitrary), they do not know yet where they are and W cannot
-   * move: one epoch for nothing gives them the time.
+   * move: one epoch for nothing gives them the time. So it does where a source waits for a table of which nobody has heard yet.
    */
   private boolean mustNudge(boolean bounded) {
-    boolean must = bounded && !nudged && !feeds.values().stream().allMatch(Feed::started);
+    boolean wanted = bounded || unheard || feeds.keySet().stream().anyMatch(source -> !toRead(source).isEmpty());
+    boolean must = wanted && !nudged && (unheard || !feeds.values().stream().allMatch(Feed::started));
     nudged |= must;
     return must;
   }

@@ -22,9 +22,24 @@ record ClockSpec(String checkpoint, boolean drain, long align, List<Source> sour
 
   /**
    * A program: the layer it is in, the sources upstream of it, the groups that its ticks go to, and the intervals of the wall clock, in
-   * microseconds, that it wants a tick at whatever the watermark does.
+   * microseconds, that it wants a tick at whatever the watermark does; {@code first} are the tables that are to be read to their ends
+   * before any other of its sources is read.
    */
-  record Program(int id, int layer, List<String> sources, int[] groups, List<Long> moments) {}
+  record Program(int id, int layer, List<String> sources, int[] groups, List<Long> moments, List<String> first) {}
+
+  /** The tables that are to be read before a source; none for one that is such a table itself. */
+  Set<String> before(String source) {
+    Set<String> before = new TreeSet<>();
+    for (Program program : programs) {
+      if (program.first().contains(source)) {
+        return Set.of();
+      }
+      if (program.sources().contains(source)) {
+        before.addAll(program.first());
+      }
+    }
+    return before;
+  }
 
   /** The sources that a source has a program in common with, itself among them if it has any. */
   Set<String> together(String source) {
@@ -66,7 +81,10 @@ record ClockSpec(String checkpoint, boolean drain, long align, List<Source> sour
       }
       List<Long> moments = new ArrayList<>();
       program.path("moments").forEach(moment -> moments.add(moment.asLong()));
-      programs.add(new Program(need(program, "id").asInt(), program.path("layer").asInt(), List.copyOf(upstream), groups, List.copyOf(moments)));
+      List<String> first = new ArrayList<>();
+      program.path("first").forEach(name -> first.add(name.asText()));
+      programs.add(new Program(need(program, "id").asInt(), program.path("layer").asInt(), List.copyOf(upstream), groups, List.copyOf(moments),
+          List.copyOf(first)));
     }
     return new ClockSpec(
         need(root, "checkpoint").asText(),

@@ -50,7 +50,7 @@ class ClockOffsetTest {
   }
 
   private static long watermark(Map<String, Long> sources, Set<String> free, Map<Integer, Long> before, String... upstream) {
-    ClockSpec.Program program = new ClockSpec.Program(1, 0, List.of(upstream), new int[0], List.of());
+    ClockSpec.Program program = new ClockSpec.Program(1, 0, List.of(upstream), new int[0], List.of(), List.of());
     return Clock.programs(sources, free, before, List.of(program)).get(1);
   }
 
