@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from headrace.declare.duration import microseconds
-from headrace.declare.join import IntervalJoinNode, signed
+from headrace.declare.join import RIGHT, IntervalJoinNode, signed
 from headrace.declare.join_table import LookupJoinNode
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
 from headrace.declare.table_fold import FoldNode
@@ -324,7 +324,7 @@ def _clock(layers: Layers, manifest: Manifest, groups: Mapping[str, list[int]]) 
 
 def _first(node: StatefulNode) -> list[str]:
     """Return the tables that are read to their ends before what a step joins with them begins."""
-    if not isinstance(node, TableJoinNode):
+    if not isinstance(node, LookupJoinNode):
         return []
     return [source.name for source in node.parents[RIGHT].node.sources if isinstance(source, TableSourceNode)]
 
