@@ -18,7 +18,7 @@ from importlib.metadata import version
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import checked, events, joins, native, ours, trickle, windows
+from benchmarks import checked, events, joins, native, ours, tables, trickle, windows
 from benchmarks.report import Race, Report, Wait
 from headrace.local.stack import Stack
 from headrace.run import session
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from benchmarks.timing import Run
     from headrace import Pipeline
 
-PARTS = ("answers", "epochs", "latency", "tumbling", "stateless", "windows", "joins")
+PARTS = ("answers", "epochs", "latency", "tumbling", "stateless", "windows", "joins", "tables")
 ROUNDS = 3
 CHECKED = 20_000
 LARGE = 500_000
@@ -153,6 +153,8 @@ def _measure(bench: Bench, options: argparse.Namespace) -> None:
                 Wait(name, trickle.latency(spark, bootstrap, panes, seconds), LATENCY_TARGET)
             ),
         )
+    if "tables" in only:
+        _tables(bench, options.events // 8)
     if {"tumbling", "stateless", "windows", "joins"} & set(only):
         _throughput(bench, options)
 
@@ -214,6 +216,29 @@ def _window(bench: Bench, filled: Filled, question: windows.Question) -> None:
     bench.attempt(name, alone)
 
 
+def _tables(bench: Bench, count: int) -> None:
+    _note(f"filling two topics for tables of {count:,} orders and their customers")
+    held = tables.fill(bench.bootstrap, count)
+    for question in tables.QUESTIONS:
+        name = f"{question.name}, {_thousands(LARGE // 8)} of each an epoch"
+
+        def alone(seconds: float, question: tables.Question = question, name: str = name) -> None:
+            runs = [
+                tables.run(bench.spark, bench.bootstrap, question, LARGE // 8, seconds)[0]
+                for _ in range(bench.rounds + 1)
+            ]
+            bench.report.alone[name] = median(run.rate for run in runs[1:])
+
+        bench.attempt(name, alone)
+
+    def state(seconds: float) -> None:
+        # All in one epoch: every page is written once.
+        _, written = tables.run(bench.spark, bench.bootstrap, tables.QUESTIONS[0], 10 * count, seconds)
+        bench.report.state["foreign key join of tables"] = written / held
+
+    bench.attempt("state of a join of tables", state)
+
+
 def _joins(bench: Bench, count: int) -> None:
     _note(f"filling two topics with {count:,} events each")
     topics = [events.fill(bench.bootstrap, f"joined-{seed}", count, seed=seed).topic for seed in joins.SEEDS]
@@ -260,7 +285,11 @@ def _race(
 
 
 def _size(filled: Filled, rows: int) -> str:
-    return f"{min(rows, filled.events) // 1000}k an epoch"
+    return f"{_thousands(min(rows, filled.events))} an epoch"
+
+
+def _thousands(rows: int) -> str:
+    return f"{rows // 1000}k"
 
 
 def _about(spark: SparkSession, options: argparse.Namespace) -> dict[str, Any]:
