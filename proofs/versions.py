@@ -94,7 +94,7 @@ class Proof:
         rows = self.events + 2 * self.versions
         return "\n".join(
             [
-                f"{self.events:,} events, {self.versions:,} versions in each of two tables, "
+                f"{self.events:,} events, {self.versions:,} versions in each of two tables",
                 f"{self.found:,} events meet one: {self.seconds:.0f} s, {rows / self.seconds:,.0f} rows/s",
                 *(f"{step}: {counts}" for step, counts in self.ledger.items()),
                 *(f"WRONG: {each}" for each in self.wrong),
@@ -158,6 +158,7 @@ def prove(
     events: int,
     keys: int,
     seed: int = 1,
+    epochs: int = EPOCHS,
     seconds: float = 3600,
     note: Callable[[str], None] = lambda _: None,
 ) -> Proof:
@@ -170,7 +171,7 @@ def prove(
         {
             "kafka.bootstrap": bootstrap,
             "checkpoint": str(folder / "checkpoints"),
-            "epoch.fixed-rows": max(1, events // EPOCHS),
+            "epoch.fixed-rows": max(1, events // epochs),
         },
         folder,
     )
@@ -180,9 +181,7 @@ def prove(
         _send(bootstrap, f"{name}.events", of_events, "id", number * (len(sent.number) // 2))
         note("the pipeline runs")
         began = time.monotonic()
-        running = query.start(
-            pipeline(name), chosen, until="drained" if number else "caught up", spark=spark
-        )
+        running = query.start(pipeline(name), chosen, until="drained" if number else "caught up", spark=spark)
         if not running.wait(seconds):
             running.stop()
             raise TimeoutError(f"the pipeline took more than {seconds:.0f} s")
@@ -191,7 +190,6 @@ def prove(
         running.finish()
         proof.seconds += time.monotonic() - began
     expected = answer(sent, versions)
-    # Of the table that is a topic, half was there when the first events came: what they met stands.
     proof.found = int((expected >= 0).sum())
     for of in TABLES:
         _compare(spark, bootstrap, f"{name}.{of}", expected, proof, of)

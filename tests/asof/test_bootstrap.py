@@ -36,7 +36,9 @@ def test_events_wait_until_the_table_is_read(spark: SparkSession) -> None:
         harness.wall_clock(START)
         harness.rows_per_epoch("table", 2)
         harness.feed("table", *(row(key, second, place) for place, (key, second) in enumerate(TABLE)))
-        harness.feed("events", row("a", 5, 1), row("b", 6, 2), row("z", 7, 3), row("a", 9, 4), row("c", 30, 5))
+        harness.feed(
+            "events", row("a", 5, 1), row("b", 6, 2), row("z", 7, 3), row("a", 9, 4), row("c", 30, 5)
+        )
         first = harness.epoch()
         assert not any(first.values()), "the table is still being read"
         out = harness.run()

@@ -87,6 +87,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
                 upstream=fingerprint(node),
                 rows=_held(node, types),
                 takes_back=_takes_back(node),
+                reads_whole=tuple(_first(node)),
             )
         )
     return steps
@@ -115,6 +116,7 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
             sources=tuple(source.name for source in node.sources),
             upstream=fingerprint(node),
             takes_back=_takes_back(node),
+            reads_whole=tuple(_first(node)),
         )
         for node in layers.programs
     ]
@@ -310,9 +312,7 @@ def _first(node: StatefulNode) -> list[str]:
     """Return the tables that are read to their ends before what a step joins with them begins."""
     if not isinstance(node, TableJoinNode):
         return []
-    return [
-        source.name for source in node.parents[RIGHT].node.sources if isinstance(source, TableSourceNode)
-    ]
+    return [source.name for source in node.parents[RIGHT].node.sources if isinstance(source, TableSourceNode)]
 
 
 def _timed(node: StatefulNode) -> bool:
