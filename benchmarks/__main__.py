@@ -18,7 +18,7 @@ from importlib.metadata import version
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import checked, events, joins, native, ours, trickle, windows
+from benchmarks import checked, events, joins, native, ours, trickle, versions, windows
 from benchmarks.report import Race, Report, Wait
 from headrace.local.stack import Stack
 from headrace.run import session
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from benchmarks.timing import Run
     from headrace import Pipeline
 
-PARTS = ("answers", "epochs", "latency", "tumbling", "stateless", "windows", "joins")
+PARTS = ("answers", "epochs", "latency", "tumbling", "stateless", "windows", "joins", "versions")
 ROUNDS = 3
 CHECKED = 20_000
 LARGE = 500_000
@@ -150,6 +150,8 @@ def _measure(bench: Bench, options: argparse.Namespace) -> None:
                 Wait(name, trickle.latency(spark, bootstrap, panes, seconds), LATENCY_TARGET)
             ),
         )
+    if "versions" in only:
+        _versions(bench, options.events // 4)
     if {"tumbling", "stateless", "windows", "joins"} & set(only):
         _throughput(bench, options)
 
@@ -232,6 +234,28 @@ def _join(bench: Bench, question: joins.Question, topics: list[str], rows: int) 
     target = question.target if rows == LARGE // 4 else None
     name = f"{question.name}, 2 x {rows / 1000:g}k an epoch"
     bench.race(name, ours_, native_, question.rows, target)
+
+
+def _versions(bench: Bench, count: int) -> None:
+    _note(f"filling topics with {count:,} events and {count:,} versions")
+    happened, held = (
+        events.fill(bench.bootstrap, f"versions-{seed}", count, seed=seed).topic for seed in joins.SEEDS
+    )
+    keys = versions.keys(count, joins.SEEDS[1])
+    for question in versions.QUESTIONS:
+        name = f"join with a table {question.name}, 2 x {count // 1000}k"
+
+        def alone(seconds: float, question: versions.Question = question, name: str = name) -> None:
+            runs = [
+                versions.run(
+                    bench.spark, bench.bootstrap, question.pipeline(happened, held), LARGE // 4, seconds
+                )
+                for _ in range(bench.rounds + 1)
+            ]
+            bench.report.alone[name] = median(each.run.rate for each in runs[1:])
+            bench.report.sizes[f"{name}, a key of the table"] = runs[-1].bytes / keys
+
+        bench.attempt(name, alone)
 
 
 def _race(
