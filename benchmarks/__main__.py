@@ -18,7 +18,7 @@ from importlib.metadata import version
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import checked, events, joins, native, ours, tables, trickle, windows
+from benchmarks import checked, events, joins, native, ours, tables, trickle, versions, windows
 from benchmarks.report import Race, Report, Wait
 from headrace.local.stack import Stack
 from headrace.run import session
@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from benchmarks.timing import Run
     from headrace import Pipeline
 
-PARTS = ("answers", "epochs", "latency", "tumbling", "stateless", "windows", "joins", "tables")
+PARTS = (
+    "answers",
+    "epochs",
+    "latency",
+    "tumbling",
+    "stateless",
+    "windows",
+    "joins",
+    "tables",
+    "versions",
+)
 ROUNDS = 3
 CHECKED = 20_000
 LARGE = 500_000
@@ -155,6 +165,8 @@ def _measure(bench: Bench, options: argparse.Namespace) -> None:
         )
     if "tables" in only:
         _tables(bench, options.events // 8)
+    if "versions" in only:
+        _versions(bench, options.events // 4)
     if {"tumbling", "stateless", "windows", "joins"} & set(only):
         _throughput(bench, options)
 
@@ -234,7 +246,7 @@ def _tables(bench: Bench, count: int) -> None:
     def state(seconds: float) -> None:
         # All in one epoch: every page is written once.
         _, written = tables.run(bench.spark, bench.bootstrap, tables.QUESTIONS[0], 10 * count, seconds)
-        bench.report.state["foreign key join of tables"] = written / held
+        bench.report.sizes["foreign key join of tables"] = written / held
 
     bench.attempt("state of a join of tables", state)
 
@@ -261,6 +273,28 @@ def _join(bench: Bench, question: joins.Question, topics: list[str], rows: int) 
     name = f"{question.name}, 2 x {rows / 1000:g}k an epoch"
     # No other part runs this code: after one run much of it is not compiled yet.
     bench.race(name, ours_, native_, question.rows, target, thrown_away=2)
+
+
+def _versions(bench: Bench, count: int) -> None:
+    _note(f"filling topics with {count:,} events and {count:,} versions")
+    happened, held = (
+        events.fill(bench.bootstrap, f"versions-{seed}", count, seed=seed).topic for seed in joins.SEEDS
+    )
+    keys = versions.keys(count, joins.SEEDS[1])
+    for question in versions.QUESTIONS:
+        name = f"join with a table {question.name}, 2 x {count // 1000}k"
+
+        def alone(seconds: float, question: versions.Question = question, name: str = name) -> None:
+            runs = [
+                versions.run(
+                    bench.spark, bench.bootstrap, question.pipeline(happened, held), LARGE // 4, seconds
+                )
+                for _ in range(bench.rounds + 1)
+            ]
+            bench.report.alone[name] = median(each.run.rate for each in runs[1:])
+            bench.report.sizes[f"{name}, a key of the table"] = runs[-1].bytes / keys
+
+        bench.attempt(name, alone)
 
 
 def _race(

@@ -57,8 +57,8 @@ class Report:
     waits: list[Wait] = field(default_factory=list)
     alone: dict[str, float] = field(default_factory=dict)
     """Events a second of what Spark has no operator for."""
-    state: dict[str, float] = field(default_factory=dict)
-    """Bytes that a step keeps of each row that it holds."""
+    sizes: dict[str, float] = field(default_factory=dict)
+    """Bytes that are held for one of something."""
     left_out: list[str] = field(default_factory=list)
 
     @property
@@ -92,7 +92,7 @@ class Report:
                 for each in self.races
             ],
             "events_per_second_alone": self.alone,
-            "state_bytes_per_row": self.state,
+            "state_bytes": self.sizes,
             "milliseconds": [
                 {
                     "name": each.name,
@@ -120,10 +120,10 @@ class Report:
             lines += [_race(each) for each in self.races]
         if self.alone:
             lines += ["", "events/s of what Spark has no operator for, median"]
-            lines += [f"{name:<50}{value:>10,.0f}" for name, value in self.alone.items()]
-        if self.state:
-            lines += ["", "bytes of state for each row that is held, keys included"]
-            lines += [f"{name:<50}{value:>10,.0f}" for name, value in self.state.items()]
+            lines += [f"{name:<70}{value:>10,.0f}" for name, value in self.alone.items()]
+        if self.sizes:
+            lines += ["", "bytes of state"]
+            lines += [f"{name:<70}{value:>10,.0f}" for name, value in self.sizes.items()]
         if self.waits:
             lines += ["", _row("milliseconds", "p50", "p95", "of", "target", "")]
             for each in self.waits:

@@ -132,3 +132,11 @@ def at_the_end(events: Iterable[Row], records: Sequence[Record], how: str) -> li
     results = [Result(event, version(records, event)) for event in events]
     kept = [result for result in results if result.row is not None or how == "left"]
     return sorted(kept, key=lambda result: result.order)
+
+
+def result_keys(results: Iterable[Result]) -> list[Any]:
+    """Return results in one order, as values."""
+    return sorted(
+        (result.order, result.event.values["v"], None if result.row is None else result.row["v"])
+        for result in results
+    )

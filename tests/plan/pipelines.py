@@ -138,4 +138,17 @@ joined_tables = Pipeline(
     .where("card < other")
     .to(Kafka("pairs")),
 )
-PIPELINES = {pipeline.name: pipeline for pipeline in (windows, passing, ranked, joins, tables, joined_tables)}
+then = payments.join("card-then", last, on="card", how="left", lateness="1 minute", suffix="_before")
+now = payments.join("card-now", cards.where("active"), on={"card": "card"}, as_of=None, suffix="_of_card")
+tables_joined = Pipeline(
+    "tables-joined",
+    then=then.to(Kafka("then")),
+    now=now.to(Kafka("now")),
+    per_country=payments.join("versions", cards, on="card", suffix="_of_card")
+    .key_by("country_of_card")
+    .window("per-country", Tumbling("1 hour"))
+    .agg(payments=F.count("*"))
+    .to(Kafka("per-country")),
+)
+_ALL = (windows, passing, ranked, joins, tables, joined_tables, tables_joined)
+PIPELINES = {pipeline.name: pipeline for pipeline in _ALL}

@@ -244,3 +244,15 @@ def test_what_stands_before_a_step_that_takes_rows_back_cannot_change() -> None:
     assert settle(old, TABLE, GROUPS).steps == old.steps
     with pytest.raises(CheckpointError, match="'homes': what stands before it was changed"):
         settle(old, TABLE, replace(GROUPS, upstream="where active of cards.table"))
+
+
+def test_a_new_join_with_a_table_that_was_read_before_is_refused(begun: Manifest) -> None:
+    joined = replace(VELOCITY, name="limits", kind="join", reads_whole=("payments",))
+    with pytest.raises(
+        CheckpointError, match="'limits' is new, and the table 'payments' that it joins was read"
+    ):
+        settle(begun, VELOCITY, BOARD, joined)
+    with pytest.raises(CheckpointError, match="never see the rows that are there already"):
+        manifests.precheck(begun, "fraud", SOURCES, [VELOCITY, BOARD, undeclared(joined)])
+    both = settle(None, VELOCITY, BOARD, joined)
+    assert settle(both, VELOCITY, BOARD, joined) == both

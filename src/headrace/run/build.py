@@ -92,6 +92,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
                 upstream=fingerprint(node),
                 rows=_held(node, types),
                 takes_back=_takes_back(node),
+                reads_whole=tuple(_first(node)),
             )
         )
     return steps
@@ -120,6 +121,7 @@ def declared(layers: Layers) -> list[manifests.Wanted]:
             sources=tuple(source.name for source in node.sources),
             upstream=fingerprint(node),
             takes_back=_takes_back(node),
+            reads_whole=tuple(_first(node)),
         )
         for node in layers.programs
     ]

@@ -92,6 +92,8 @@ class Wanted:
     rows: tuple[tuple[str, ...], ...] | None = None
     takes_back: tuple[str, ...] = ()
     """The tables of which the step takes rows back that it was given before."""
+    reads_whole: tuple[str, ...] = ()
+    """The sources of which the step must see every record from the first on."""
 
 
 def read(folder: Folder) -> Manifest | None:
@@ -324,12 +326,20 @@ def _listed(rows: tuple[tuple[str, ...], ...]) -> str:
 
 
 def _begins_with_its_table(step: Wanted, manifest: Manifest) -> None:
-    """Refuse a new step that would have to take back rows which it was never given."""
+    """Refuse a new step that would need rows of a table which it was never given."""
     old = next((table for table in step.takes_back if table in manifest.steps), None)
     if old is not None:
         raise CheckpointError(
             f"step {step.name!r} is new and would start empty, and the table {old!r} that it is made of "
             "has rows already: it would have to take back what it never had",
+            where=step.where,
+            cure="start a new history: headrace reset FILE",
+        )
+    source = next((source for source in step.reads_whole if source in manifest.sources), None)
+    if source is not None:
+        raise CheckpointError(
+            f"step {step.name!r} is new, and the table {source!r} that it joins was read before: "
+            "it would never see the rows that are there already",
             where=step.where,
             cure="start a new history: headrace reset FILE",
         )
