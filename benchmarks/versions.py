@@ -14,6 +14,9 @@ from benchmarks import ours
 from benchmarks.events import LAG, Event, made
 from benchmarks.timing import Run, epochs, measured, processor_seconds
 from headrace import Bounded, Kafka, Pipeline, Topic
+from headrace.plan.layers import Layers
+from headrace.run import folder as folders
+from headrace.run import manifest as manifests
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,24 +69,21 @@ def run(spark: SparkSession, bootstrap: str, pipeline: Pipeline, rows: int, seco
             processor = processor_seconds(spark) - before
             done = epochs(running.java)
             told = measured(done, running.results(done[-1]["batchId"]), processor)
-            return Held(told, _bytes(spark, chosen.checkpoint_of(pipeline.name), len(_layers(pipeline)) - 1))
-
-
-def _layers(pipeline: Pipeline) -> set[int]:
-    from headrace.plan.layers import Layers
-
-    layers = Layers(pipeline)
-    return {layers.layer(node) for node in layers.programs}
+            uri = chosen.checkpoint_of(pipeline.name)
+            return Held(told, sum(_bytes(spark, uri, layer) for layer in range(Layers(pipeline).depth)))
 
 
 def _bytes(spark: SparkSession, checkpoint: str, operator: int) -> int:
-    """Return the bytes in the state of the last layer, which is the join's."""
+    """Return the bytes that the join has in the state of an operator."""
+    manifest = manifests.read(folders.open_folder(checkpoint))
+    assert manifest is not None  # noqa: S101 - the run wrote it
+    mine = F.col("key.program") == manifest.steps[NAME].program
     total = 0
     for name, fields in _STATE.items():
         read: Any = spark.read.format("statestore").options(
             path=checkpoint, operatorId=operator, stateVarName=name
         )
         lengths = sum((F.length(field) for field in fields), F.lit(0))
-        [row] = read.load().agg(F.coalesce(F.sum(lengths), F.lit(0)).alias("bytes")).collect()
+        [row] = read.load().where(mine).agg(F.coalesce(F.sum(lengths), F.lit(0)).alias("bytes")).collect()
         total += row["bytes"]
     return total
