@@ -22,7 +22,7 @@ demo: setup ## card fraud found live for a minute on a real Kafka, then checked:
 	@$(BIN)/headrace demo fraud $(ARGS)
 
 test: setup-dev ## every test, Python and Java
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python tools/run_tests.py $(ARGS)
 
 lint: setup-dev ## ruff, mypy, imports that go one way, the kernel under the second compiler
 	$(BIN)/ruff format --check .

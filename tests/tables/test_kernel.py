@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from tests.tables import on_spark
 from tests.tables.corpus import Case, Written, cases
 
-PACK = 8
+PACK = 3
 
 
 @pytest.fixture(scope="module")
