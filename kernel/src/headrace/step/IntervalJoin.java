@@ -7,7 +7,6 @@ import headrace.aggregate.Position;
 import headrace.state.JoinHeader;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
@@ -105,7 +104,7 @@ public final class IntervalJoin implements Step, HeldRows.Leaving {
     held.hold();
     System.arraycopy(gone, 0, header.gone, 0, SIDES);
     header.store(context.cells(), stored);
-    give();
+    writer.give(matches, context);
     context = null;
   }
 
@@ -205,26 +204,5 @@ public final class IntervalJoin implements Step, HeldRows.Leaving {
         }
       }
     }
-  }
-
-  private void give() {
-    if (matches.isEmpty()) {
-      return;
-    }
-    matches.sort(Match.ORDER);
-    Iterator<Match> all = matches.iterator();
-    Context of = context;
-    int group = context.group();
-    context.emit(new Iterator<>() {
-      @Override
-      public boolean hasNext() {
-        return all.hasNext();
-      }
-
-      @Override
-      public Output next() {
-        return writer.write(all.next(), group, of.number());
-      }
-    });
   }
 }

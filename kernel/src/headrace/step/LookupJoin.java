@@ -6,7 +6,6 @@ import static headrace.step.Interval.RIGHT;
 import headrace.aggregate.Position;
 import headrace.state.JoinHeader;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
@@ -104,7 +103,7 @@ final class LookupJoin implements Step, HeldRows.Leaving {
     history.forget(context.cells(), header);
     header.gone[LEFT] = gone[LEFT];
     header.store(context.cells(), stored);
-    give();
+    writer.give(found, context);
     brought.clear();
     leaving.clear();
     context = null;
@@ -152,26 +151,5 @@ final class LookupJoin implements Step, HeldRows.Leaving {
         found.add(new Match(row.time, row, null));
       }
     }
-  }
-
-  private void give() {
-    if (found.isEmpty()) {
-      return;
-    }
-    found.sort(Match.ORDER);
-    Iterator<Match> all = found.iterator();
-    Context of = context;
-    int group = context.group();
-    context.emit(new Iterator<>() {
-      @Override
-      public boolean hasNext() {
-        return all.hasNext();
-      }
-
-      @Override
-      public Output next() {
-        return writer.write(all.next(), group, of.number());
-      }
-    });
   }
 }

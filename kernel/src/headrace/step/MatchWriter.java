@@ -1,5 +1,7 @@
 package headrace.step;
 
+import java.util.Iterator;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
@@ -29,8 +31,28 @@ final class MatchWriter {
     }
   }
 
+  /** Gives the results in their order, each made only when it is asked for. */
+  void give(List<Match> matches, Context context) {
+    if (matches.isEmpty()) {
+      return;
+    }
+    matches.sort(Match.ORDER);
+    Iterator<Match> each = matches.iterator();
+    context.emit(new Iterator<>() {
+      @Override
+      public boolean hasNext() {
+        return each.hasNext();
+      }
+
+      @Override
+      public Output next() {
+        return write(each.next(), context.group(), context.number());
+      }
+    });
+  }
+
   /** The result as an output: it has no position in a source, and is given one as panes are. */
-  Output write(Match match, int group, long number) {
+  private Output write(Match match, int group, long number) {
     if (projection == null) {
       projection = Columns.projection(program.output(), columns);
     }
