@@ -237,7 +237,7 @@ def state_of(node: StatefulNode) -> dict[str, Any]:  # noqa: PLR0911 - one for e
     if isinstance(node, TableStep):
         return {"kind": node.verb}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
-    return {"kind": "dedup"}
+    return {"kind": "dedup", "ids": "by time"}
 
 
 def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
