@@ -29,6 +29,8 @@ READING = {
     # Spark asks for the bounds of a partition behind each fetch, and a broker answers one request after the
     # other: a fetch that waits for rows to come, by default for half a second, would hold every epoch up.
     "fetch.max.wait.ms": "5",
+    # Spark throws away what a fetch brought beyond one poll, and after each asks for the partition's bounds.
+    "max.poll.records": "10000",
 }
 """Options of the consumers, unless the settings or the topic say otherwise."""
 
