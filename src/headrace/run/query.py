@@ -229,7 +229,12 @@ def start(
     spark._jsparkSession.streams().addListener(progress)
     steps = {step.program: name for name, step in manifest.steps.items()}
     epochs = kernel.jvm.headrace.run.Epochs(
-        query, progress, json.dumps(delivery), json.dumps(told(built)), json.dumps(steps)
+        query,
+        progress,
+        json.dumps(delivery),
+        json.dumps(told(built)),
+        json.dumps(steps),
+        settings["metrics.keys"],
     )
     java = _start(kernel, built, pipeline.name, uri, epochs, settings, bounded=until != "stopped")
     progress.follow(java.runId().toString())

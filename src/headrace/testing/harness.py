@@ -276,6 +276,14 @@ class Harness:
         steps = {str(step.program): name for name, step in self.manifest.steps.items()}
         return {steps[program]: counts for program, counts in json.loads(self._collected.ledger()).items()}
 
+    def hot_keys(self) -> dict[str, dict[str, float]]:
+        """Return the keys that a tenth of a step's rows have, or more, each as JSON with its share.
+
+        Of the rows since the start or the last restart, by step; steps with fewer than 1,000 rows have none.
+        """
+        steps = {str(step.program): name for name, step in self.manifest.steps.items()}
+        return {steps[program]: keys for program, keys in json.loads(self._collected.hot()).items()}
+
     def restart(self) -> Self:
         """Stop the query, and start it again from its checkpoint."""
         self.query.stop()
