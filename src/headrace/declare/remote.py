@@ -1,6 +1,5 @@
 """Remote tables: what is not streamed, and asked for row by row where it is."""
 
-import getpass
 import os
 import re
 from dataclasses import dataclass, field
@@ -77,11 +76,10 @@ class PostgresTable:
         parts = urlsplit(_VARIABLE.sub(lambda found: self._variable(found[1], starting=starting), self.url))
         _check_address(parts.geturl(), self.where)
         host, port, database = str(parts.hostname), parts.port or _PORT, unquote(parts.path[1:])
-        user = unquote(parts.username or "") or getpass.getuser()
+        user = unquote(parts.username or "") or os.environ.get("PGUSER", "")
         secret = unquote(parts.password) if parts.password else password(host, port, database, user)
-        options = {**dict(parse_qsl(parts.query)), "user": user}
-        if secret:
-            options["password"] = secret
+        options = dict(parse_qsl(parts.query))
+        options |= {name: value for name, value in (("user", user), ("password", secret)) if value}
         bracketed = f"[{host}]" if ":" in host else host
         return {
             "url": f"jdbc:postgresql://{bracketed}:{port}/{quote(database, safe='')}",
