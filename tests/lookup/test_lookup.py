@@ -185,7 +185,7 @@ def test_a_server_that_stays_away_fails_the_epoch_which_is_repeated(spark: Spark
             ) as caught:
                 harness.run()
             assert "test_lookup.py" in str(caught.value.where)
-            with pytest.raises(RunError, match="could not be asked"):
+            with pytest.raises(RunError, match="cannot be reached"):
                 harness.restart()
         finally:
             crm.start()
@@ -233,6 +233,38 @@ def test_from_topic_to_topic_each_row_is_delivered_once(
     crm.ask("UPDATE sales.customers SET name = 'Ann' WHERE id = 1")
     jvm: Any = spark._jvm
     assert list(jvm.headrace.remote.Lookups.counts(name, "customers")) == [0] * 4, "what ended is forgotten"
+
+
+def test_a_replay_that_finds_something_else_sends_each_row_by_the_same_task(
+    spark: SparkSession, crm: Crm, tmp_path: Path
+) -> None:
+    found = orders.lookup("customers", crm.customers(), on={"customer": "id"}, cache="0 seconds")
+    with Harness(pipeline("replayed", out=found), spark, checkpoint=str(tmp_path)) as harness:
+        harness.partitions("orders", 4)
+        for number in range(200):
+            harness.feed("orders", order(number, 1_000 + number), partition=number % 4)
+
+        def handed() -> list[tuple[str, str, dict[str, Any]]]:
+            """By epoch and task, in the order in which they left."""
+            harness._process()
+            rows = list(harness._collected.drain())
+            return [(epoch, task, json.loads(value)) for epoch, task, _, _, value in rows]
+
+        before = handed()
+        last = max(int(epoch) for epoch, _, _ in before)
+        crm.ask("UPDATE sales.customers SET name = name || '!'")
+        harness.query.stop()
+        for log in (f"{last}", f".{last}.crc"):
+            (tmp_path / "commits" / log).unlink()
+        harness.restart()
+        again = handed()
+        crm.ask("UPDATE sales.customers SET name = rtrim(name, '!')")
+        first = [each for each in before if each[0] == str(last)]
+        assert [(task, row["number"]) for _, task, row in again] == [
+            (task, row["number"]) for _, task, row in first
+        ]
+        assert {task for _, task, _ in again} == {"0", "1"}
+        assert all(row["name"].endswith("!") for _, _, row in again)
 
 
 def test_behind_and_between_steps_with_state(spark: SparkSession, crm: Crm) -> None:
@@ -331,7 +363,7 @@ REFUSED: dict[str, tuple[Any, str, type[HeadraceError], str]] = {
         lambda _: PostgresTable("postgresql://reader:s3cret@127.0.0.1:1/crm", "cards", Card),
         "number",
         RunError,
-        "could not be asked .* refused",
+        "cannot be reached: .* refused",
     ),
 }
 

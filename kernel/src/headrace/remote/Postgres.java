@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
@@ -204,9 +205,15 @@ public final class Postgres implements Asked, AutoCloseable {
     return state != null && !state.equals(REJECTED) && (state.startsWith("08") || PASSING.contains(state));
   }
 
-  static RemoteException unreachable(RemoteTable table, SQLException failure, long waited) {
-    return new RemoteException(Kind.RUNNING, table, "could not be asked for " + TimeUnit.MILLISECONDS.toSeconds(waited) + " s: "
-        + words(failure), "see that the server runs and can be reached; the epoch is repeated by the next run, nothing is lost", failure);
+  private static RemoteException unreachable(RemoteTable table, SQLException failure, long waited) {
+    String seconds = String.format(Locale.ROOT, "%.1f", waited / 1_000.0);
+    return new RemoteException(Kind.RUNNING, table, "could not be asked for " + seconds + " s: " + words(failure),
+        "see that the server runs and can be reached; the epoch is repeated by the next run, nothing is lost", failure);
+  }
+
+  static RemoteException unreachable(RemoteTable table, SQLException failure) {
+    return new RemoteException(Kind.RUNNING, table, "cannot be reached: " + words(failure),
+        "see that the server runs, and that its address is right", failure);
   }
 
   /** What the server says, in the words for people. */

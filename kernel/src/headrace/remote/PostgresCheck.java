@@ -44,7 +44,7 @@ final class PostgresCheck {
         Postgres.closeQuietly(connection);
       }
     } catch (SQLException failure) {
-      throw Postgres.passes(failure) ? Postgres.unreachable(table, failure, 0) : Postgres.refused(table, failure);
+      throw Postgres.passes(failure) ? Postgres.unreachable(table, failure) : Postgres.refused(table, failure);
     }
   }
 
