@@ -79,7 +79,7 @@ def specification(node: LookupNode, pipeline: str, *, starting: bool = False) ->
 def _check(frame: Frame, node: LookupNode, rows: Rows) -> None:
     """Refuse what only the types of the rows can tell."""
     analysed = frame.analyse(rows, [(node.key, column(f"`{node.key}`"))], node.where)
-    kind = analysed.schema[0].dataType.simpleString()
+    kind = analysed.schema[0].dataType.simpleString().upper()
     if not is_key(kind, node.remote_key.type):
         wrong = wrong_key(node.key, kind, node.parents[0].text(), node.table, node.remote_key, node.where)
         raise PlanError(wrong.message, where=wrong.where, cure=wrong.cure)

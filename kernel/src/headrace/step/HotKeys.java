@@ -1,6 +1,5 @@
 package headrace.step;
 
-import java.util.Arrays;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
 
@@ -55,7 +54,7 @@ public final class HotKeys {
       place = place();
       others[place] = counts[place];
       hashes[place] = hash;
-      keys[place] = key.getBytes();
+      keys[place] = key.copy().getBytes();
     }
     counts[place] += weight;
   }
@@ -108,7 +107,7 @@ public final class HotKeys {
     for (int place = 0; place < size; place++) {
       long rows = counts[place] - others[place];
       if (rows * TOLD_PART >= weighed) {
-        told.key(Arrays.copyOf(keys[place], keys[place].length), rows);
+        told.key(keys[place], rows);
       }
     }
   }
