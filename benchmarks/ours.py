@@ -125,7 +125,7 @@ def dropping(
     streams = spark._jsparkSession.streams()
     streams.addListener(progress)
     work = kernel.jvm.headrace.run.Epochs(
-        name, progress, json.dumps(delivery), json.dumps(query.told(built)), json.dumps(steps)
+        name, progress, json.dumps(delivery), json.dumps(query.told(built)), json.dumps(steps), True
     )
     java = kernel.jvm.headrace.run.Queries.start(built.packed._jdf, name, uri, bounded, 0, work)
     progress.follow(java.runId().toString())

@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session and one Kafka for the whole run. Nothing is mocked."""
+"""What all tests share: one Spark session, a Kafka and a PostgreSQL for the whole run. Nothing is mocked."""
 
 from collections.abc import Iterator
 
@@ -34,3 +34,12 @@ def kafka() -> Iterator[str]:
     """The address of a real broker with nothing in it."""
     with Stack.temporary() as stack:
         yield stack.up(["kafka"])["kafka"]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a real PostgreSQL; the variable PGPASSFILE names the password's file, as for users."""
+    with Stack.temporary() as stack, pytest.MonkeyPatch.context() as patch:
+        address = stack.up(["postgres"])["postgres"]
+        patch.setenv("PGPASSFILE", str(stack.folder / "postgres" / "pgpass"))
+        yield address

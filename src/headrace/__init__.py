@@ -8,6 +8,7 @@ from headrace.declare.functions import F
 from headrace.declare.keyed import Keyed, Windowed
 from headrace.declare.pipeline import Pipeline
 from headrace.declare.record import Precision, decimal, record
+from headrace.declare.remote import PostgresTable
 from headrace.declare.sink import Delivery, Kafka
 from headrace.declare.stream import Stream
 from headrace.declare.table import Table
@@ -62,6 +63,7 @@ __all__ = [
     "Perfect",
     "Pipeline",
     "PlanError",
+    "PostgresTable",
     "Precision",
     "ProcessingTime",
     "Punctuated",

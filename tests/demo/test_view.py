@@ -22,6 +22,7 @@ def epoch(number: int, **changes: Any) -> dict[str, Any]:
         "late": {"velocity": 3},
         "rejected": {"payments": 1},
         "delivered": {"alerts": 2, "late": 3, "rejected": 1},
+        "hot_keys": [],
         **changes,
     }
 
@@ -110,3 +111,19 @@ def test_without_a_terminal_a_line_is_told_at_each_change():
     assert [text.split(" · ")[0] for text in lines] == ["00:00 producing", "00:00 draining"]
     assert "in 1,000" in lines[0]
     assert "epoch 100 ms (last 100 ms)" in lines[0]
+
+
+def test_hot_keys_are_those_of_the_newest_epoch():
+    hot = [
+        {"step": "velocity", "key": {"card": "4711"}, "share": 0.312},
+        {"step": "once", "share": 0.1},
+    ]
+    made = progress(epoch(0, hot_keys=hot))
+    assert line(made, "00:01", "running").endswith('hot keys velocity {"card": "4711"} 31 %, once 10 %')
+    out = StringIO()
+    console = Console(file=out, width=100)
+    console.print(View(made, "fraud", console=console).panel())
+    assert "hot keys" in out.getvalue()
+    assert '{"card": "4711"} 31 %' in out.getvalue()
+    made.take(epoch(1), now=1.0)
+    assert "hot keys" not in line(made, "00:02", "running")

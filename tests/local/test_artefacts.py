@@ -39,8 +39,8 @@ def test_no_two_different_jars_share_a_file_name():
 
 def test_a_set_is_fetched_once_and_then_needs_no_network(repository):
     reported: list[artefacts.Arrived] = []
-    assert artefacts.fetch("spark", report=reported.append) == 5
-    assert (reported[-1].files, reported[-1].bytes) == (5, reported[-1].of_bytes)
+    assert artefacts.fetch("spark", report=reported.append) == 6
+    assert (reported[-1].files, reported[-1].bytes) == (6, reported[-1].of_bytes)
     repository.stop()
     assert artefacts.fetch("spark") == 0
     for jar in artefacts.jars("spark"):
@@ -63,7 +63,7 @@ def test_processes_that_fetch_at_once_share_the_work(repository):
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(["src", *sys.path])}
     running = [subprocess.Popen(command, env=variables) for _ in range(3)]
     assert [process.wait(60) for process in running] == [0, 0, 0]
-    assert len(repository.requests) == 5
+    assert len(repository.requests) == 6
     assert artefacts.missing("spark") == []
 
 

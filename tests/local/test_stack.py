@@ -86,6 +86,7 @@ def test_what_was_written_is_there_after_a_restart(stack):
 
 def test_up_again_changes_nothing(stack):
     first = stack.up()
+    assert set(first) == {"kafka"}, "others are started when they are named"
     pid = stack.status()["kafka"].pid
     assert stack.up() == first
     assert stack.status()["kafka"].pid == pid

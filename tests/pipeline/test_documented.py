@@ -1,5 +1,6 @@
 """The README's pipeline is planned, and the pages that have tests are run, all as they stand."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from headrace.run import pipeline_file, types
 ROOT = Path(__file__).parents[2]
 PAGES = {
     ROOT / "docs" / "how-to" / "test-a-pipeline.md": 2,
-    ROOT / "docs" / "concepts" / "joins.md": 3,
+    ROOT / "docs" / "concepts" / "joins.md": 4,
     ROOT / "docs" / "concepts" / "tables.md": 2,
     ROOT / "docs" / "reference" / "top.md": 2,
 }
@@ -29,13 +30,15 @@ def code(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_pass(page: Path, spark: SparkSession) -> None:
+def test_the_examples_of_a_page_pass(page: Path, spark: SparkSession, request: pytest.FixtureRequest) -> None:
     names: dict[str, Any] = {"__name__": "documented"}
     exec(compile(code(page), str(page), "exec"), names)  # noqa: S102 - our own page
     tests = [name for name in names if name.startswith("test_")]
     assert len(tests) == PAGES[page]
     for name in tests:
-        names[name](spark)
+        # What a test asks for by name is given as it would be by pytest: the session, a server.
+        wanted = inspect.signature(names[name]).parameters
+        names[name](**{each: spark if each == "spark" else request.getfixturevalue(each) for each in wanted})
 
 
 def test_the_readmes_pipeline_can_be_planned(spark: SparkSession, tmp_path: Path) -> None:

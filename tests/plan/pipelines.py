@@ -3,7 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
-from headrace import Bounded, F, Kafka, Pipeline, Topic, Tumbling, record
+from headrace import Bounded, F, Kafka, Pipeline, PostgresTable, Topic, Tumbling, record
 
 
 @record
@@ -21,6 +21,13 @@ class Card:
     country: str | None
     limit: Decimal
     active: bool
+
+
+@record
+class Limit:
+    number: str
+    country: str | None
+    limit: Decimal
 
 
 @record
@@ -150,5 +157,15 @@ tables_joined = Pipeline(
     .agg(payments=F.count("*"))
     .to(Kafka("per-country")),
 )
-_ALL = (windows, passing, ranked, joins, tables, joined_tables, tables_joined)
+limits = PostgresTable("postgresql://reader:s3cret@db.example.com:6432/cards", "crm.cards", Limit)
+checked = payments.lookup("limits", limits, on={"card": "number"}, suffix="_of_card")
+home = payments.lookup(
+    "homes", limits, on={"card": "number"}, how="inner", cache="0 seconds", suffix="_2", repeatable=True
+)
+looked_up = Pipeline(
+    "looked-up",
+    checked=checked.to(Kafka("checked")),
+    homes=home.key_by("country_2").top("by-country", 1, by="amount", columns=["id"]).to(Kafka("homes")),
+)
+_ALL = (windows, passing, ranked, joins, tables, joined_tables, tables_joined, looked_up)
 PIPELINES = {pipeline.name: pipeline for pipeline in _ALL}

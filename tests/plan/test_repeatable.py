@@ -11,7 +11,7 @@ from headrace import F, Kafka, Pipeline, PlanError, Stream, Tumbling
 from headrace.plan.checks import check
 from headrace.plan.layers import Layers
 from headrace.run import types
-from tests.plan.pipelines import payments
+from tests.plan.pipelines import limits, payments
 
 HIDDEN: dict[str, Callable[[], Any]] = {
     "java_method": lambda: F.java_method(F.lit("java.util.UUID"), F.lit("randomUUID")),
@@ -81,6 +81,23 @@ def test_by_name_it_is_refused_without_spark() -> None:
     for key in (F.uuid(), F.expr("java_method('java.util.UUID', 'randomUUID')"), F.call_function("UUID")):
         with pytest.raises(PlanError, match="replayed"):
             check(Layers(Pipeline("chance", out=payments.to(Kafka("out", key=key)))))
+
+
+def test_a_look_up_ahead_of_state() -> None:
+    def planned(guarantee: Any, **options: Any) -> None:
+        found = payments.lookup("limits", limits, on={"card": "number"}, suffix="_2", **options)
+        windows = found.key_by("country_2").window("w", Tumbling("1 minute")).agg(n=F.count("*"))
+        outputs = {"plain": found.to(Kafka("plain")), "out": windows.to(plain(guarantee))}
+        check(Layers(Pipeline("chance", **outputs)))
+
+    with pytest.raises(
+        PlanError, match=r"look-up 'limits' may find another row .* window 'w' keeps"
+    ) as caught:
+        planned("exactly-once")
+    assert "test_repeatable.py" in str(caught.value)
+    assert "repeatable=True" in str(caught.value)
+    planned("at-least-once")
+    planned("exactly-once", repeatable=True)
 
 
 def test_what_is_repeatable_stays_allowed(spark: SparkSession) -> None:

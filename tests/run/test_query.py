@@ -44,11 +44,17 @@ class Shop:
         self.topic = f"sales-{uuid.uuid4().hex[:8]}"
         self.topic_options = topic
         self.name = self.topic
+        self.changed: dict[str, Any] = {}
 
     @property
     def settings(self) -> Settings:
         return all_settings.load(
-            {"kafka.bootstrap": self.broker.address, "checkpoint": str(self.folder), "state.groups": 8},
+            {
+                "kafka.bootstrap": self.broker.address,
+                "checkpoint": str(self.folder),
+                "state.groups": 8,
+                **self.changed,
+            },
             self.folder,
         )
 
@@ -115,6 +121,23 @@ def test_a_topic_is_read_once_and_results_are_delivered_once(shop: Callable[...,
     assert sorted(int(row["id"]) for row in here.broker.values(f"{here.topic}.all")) == list(range(500))
     with pytest.raises(CheckpointError, match="drained"):
         here.run()
+
+
+def test_hot_keys_are_told_with_every_epoch_and_hidden_where_that_is_asked(shop: Callable[..., Shop]) -> None:
+    here = shop()
+    rows = [
+        sale(number, number / 100, shop="hot" if number % 10 < 3 else f"s{number % 97}")
+        for number in range(2_000)
+    ]
+    here.broker.create(here.topic)
+    here.broker.send(here.topic, rows)
+    [hot] = [told for line in here.run() for told in line["hot_keys"]]
+    assert (hot["step"], hot["key"]) == ("per-shop", {"shop": "hot"})
+    assert hot["share"] == pytest.approx(0.3, abs=0.05)
+    here.broker.send(here.topic, rows)
+    here.changed = {"metrics.keys": False}
+    [hidden] = [told for line in here.run() for told in line["hot_keys"]]
+    assert set(hidden) == {"step", "share"}
 
 
 def test_the_columns_of_a_delivered_row(shop: Callable[..., Shop]) -> None:

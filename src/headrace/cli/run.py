@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headrace.errors import SettingsError
+from headrace.watch.progress import hot_key
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -190,7 +191,8 @@ def _text(line: Mapping[str, Any]) -> str:
     ]
     lags = [f"{name} {lag:.1f} s" for name, lag in line["watermark_lag_seconds"].items() if lag is not None]
     behind = f" · watermark behind by {', '.join(lags)}" if lags else ""
+    hot = f" · hot keys {', '.join(map(hot_key, line['hot_keys']))}" if line["hot_keys"] else ""
     return (
         f"epoch {line['epoch']} · in {line['rows_in']:,} · {' · '.join(counts)}"
-        f" · {line['epoch_ms']} ms · backlog {line['backlog']:,}{behind}"
+        f" · {line['epoch_ms']} ms · backlog {line['backlog']:,}{behind}{hot}"
     )

@@ -19,3 +19,5 @@ def status(names: tuple[str, ...], *, as_json: bool) -> None:
     for name, found in statuses.items():
         at = f"{found.address}  pid {found.pid}  " if found.address else ""
         click.echo(f"{name}  {found.state}  {at}{found.folder}")
+        if found.connect:
+            click.echo(f"    {found.connect}")

@@ -14,7 +14,7 @@ from headrace.local.stack import Stack
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def up(names: tuple[str, ...], port: int | None, *, as_json: bool) -> None:
-    """Start the local servers (all, or those named) and wait until they answer.
+    """Start local servers and wait until they answer: Kafka, or those named (kafka, postgres).
 
     They listen on this machine only and keep their data between runs in .headrace/local of the working
     directory (HEADRACE_HOME names another folder than .headrace). Ports are remembered; one that is in use by

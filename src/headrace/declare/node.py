@@ -18,6 +18,7 @@ TopNode            ``.key_by().top(...)``                 ``out``, ``late`` with
 DedupNode          ``.dedup(...)``                        ``out``, ``late``, ``duplicate``
 IntervalJoinNode   ``.join(...)`` of two streams          ``out``, ``late_left``, ``late_right``
 LookupJoinNode      ``.join(...)`` with a table            ``out``, ``late`` unless ``as_of=None``
+LookupNode         ``.lookup(...)``                       ``out``
 =================  =====================================  ==========================
 
 Those of tables are in :mod:`headrace.declare.table_node`.

@@ -12,6 +12,7 @@ from headrace.declare.event_time import check_event_time
 from headrace.declare.join import How, On, Within, interval_join
 from headrace.declare.join_table import EVENT_TIME, table_join
 from headrace.declare.keyed import Keyed, Windowed, check_late, check_step_name, check_time, keyed, unkeyed
+from headrace.declare.lookup import HowLookup, lookup
 from headrace.declare.naming import matches
 from headrace.declare.node import (
     DedupNode,
@@ -28,6 +29,7 @@ from headrace.declare.node import (
 )
 from headrace.declare.projection import ColumnOrName, check_columns, condition, projections
 from headrace.declare.recorded import Recorded
+from headrace.declare.remote import PostgresTable
 from headrace.declare.sink import Delivery, Sink
 from headrace.declare.suggestion import did_you_mean
 from headrace.declare.topic import Topic
@@ -302,6 +304,52 @@ class Stream:
             where=where,
         )
         return Stream(Port(node))
+
+    def lookup(
+        self,
+        name: str,
+        table: PostgresTable,
+        *,
+        on: str | Mapping[str, str],
+        how: HowLookup = "left",
+        cache: str | timedelta = "10 minutes",
+        keep: int = 100_000,
+        batch: int = 1_000,
+        queries: int = 4,
+        retry: str | timedelta = "1 minute",
+        repeatable: bool = False,
+        suffix: str | None = None,
+    ) -> "Stream":
+        """Add to each row the columns that a remote table has for its key at that moment.
+
+        It is for tables that cannot be streamed: what is found depends on when it is asked. `on` is a column
+        of both, or ``{"stream's": "table's"}``; the table's tells its rows apart. Rows that find nothing have
+        nulls, or are dropped with ``how="inner"``.
+
+        Up to `batch` keys are asked for at once, by `queries` queries at a time. An answer counts for as long
+        as `cache` says, also that there is no row; `keep` are kept at most. A server that cannot be reached
+        is tried for `retry`, then the epoch fails. Ahead of a step with state, an exactly-once delivery needs
+        ``repeatable=True``: your word that the table never changes what it once said of a key.
+
+        >>> customers = PostgresTable("postgresql://reader@db/crm", "customers", Customer)  # doctest: +SKIP
+        >>> orders.lookup("customers", customers, on={"customer": "id"})  # doctest: +SKIP
+        """
+        made = lookup(
+            name,
+            self.port,
+            table,
+            on=on,
+            how=how,
+            cache=cache,
+            keep=keep,
+            batch=batch,
+            queries=queries,
+            retry=retry,
+            repeatable=repeatable,
+            suffix=suffix,
+            where=caller(),
+        )
+        return Stream(Port(made))
 
     def latest(self, name: str, *, by: str | Sequence[str]) -> "Table":
         """Return the table of the last row of each key by event time; what is older changes nothing.

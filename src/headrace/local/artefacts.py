@@ -1,5 +1,6 @@
 """The pinned jars: read from the lock list, fetched in parallel, kept once per user."""
 
+import platform
 import threading
 import tomllib
 from collections.abc import Callable, Iterable
@@ -13,8 +14,19 @@ from headrace.errors import SetupError
 from headrace.local import folders, mirror
 from headrace.local.download import Remote, Stopped, download, is_complete
 
-SETS = ("spark", "kafka", "compiler", "test")
+SETS = (
+    "spark",
+    "kafka",
+    "postgres-linux-x86_64",
+    "postgres-linux-arm64",
+    "postgres-darwin-x86_64",
+    "postgres-darwin-arm64",
+    "compiler",
+    "test",
+)
 _PARALLEL = 8
+_PROCESSORS = {"aarch64": "arm64", "amd64": "x86_64"}
+"""What some systems call a processor, and what a set does."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,19 @@ def lock() -> dict[str, tuple[Artefact, ...]]:
 def _artefact(jar: str, size: int, sha256: str) -> Artefact:
     group, name, version = jar.split(":")
     return Artefact(group, name, version, size, sha256)
+
+
+def for_platform(family: str) -> str:
+    """Return the set of a family, such as ``postgres``, that is for this system and processor."""
+    system, processor = platform.system().lower(), platform.machine().lower()
+    name = f"{family}-{system}-{_PROCESSORS.get(processor, processor)}"
+    if name in lock():
+        return name
+    have = ", ".join(each.removeprefix(f"{family}-") for each in lock() if each.startswith(f"{family}-"))
+    raise SetupError(
+        f"There is no local {family} for {system} on {processor}; there is one for: {have}.",
+        cure=f"install {family} by the system's means, and give its address to headrace",
+    )
 
 
 def missing(*sets: str) -> list[Artefact]:

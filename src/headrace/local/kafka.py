@@ -20,7 +20,9 @@ class Kafka(Service):
 
     name: ClassVar[str] = "kafka"
     ports: ClassVar[dict[str, int]] = {"broker": 9092, "controller": 9093}
-    jars: ClassVar[tuple[str, ...]] = ("kafka",)
+
+    def jars(self) -> tuple[str, ...]:
+        return ("kafka",)
 
     def prepare(self, ports: dict[str, int]) -> None:
         """Write the configuration; at the first start also format the log folder."""

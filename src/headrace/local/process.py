@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
+from headrace.local.owner import Owner
+
 # Children of this very process must be reaped by it; the object is kept for that and for nothing else.
 _children: dict[int, subprocess.Popen[bytes]] = {}
 
@@ -24,9 +26,18 @@ class Process:
 
     @classmethod
     def start(
-        cls, command: Sequence[str], *, log: Path, folder: Path, variables: Mapping[str, str]
+        cls,
+        command: Sequence[str],
+        *,
+        log: Path,
+        folder: Path,
+        variables: Mapping[str, str],
+        owner: Owner | None = None,
     ) -> "Process":
-        """Start a command in a session of its own: Ctrl-C in the terminal does not reach it."""
+        """Start a command in a session of its own: Ctrl-C in the terminal does not reach it.
+
+        It runs as ``owner`` if one is given, which only root can do.
+        """
         with log.open("ab") as output:
             child = subprocess.Popen(
                 command,
@@ -36,6 +47,9 @@ class Process:
                 cwd=folder,
                 env=dict(variables),
                 start_new_session=True,
+                user=owner.uid if owner else None,
+                group=owner.gid if owner else None,
+                extra_groups=[] if owner else None,
             )
         _children[child.pid] = child
         return cls(child.pid, _start_of(child.pid) or "")
@@ -61,9 +75,9 @@ class Process:
             return False
         return bool(self.started) and _start_of(self.pid) == self.started
 
-    def stop(self, *, within: float) -> bool:
+    def stop(self, *, within: float, by: signal.Signals = signal.SIGTERM) -> bool:
         """Ask the process to end, and kill it when it has not in time; return whether it ended by itself."""
-        self._signal(signal.SIGTERM)
+        self._signal(by)
         if until(lambda: not self.is_running(), within=within):
             return True
         self._signal(signal.SIGKILL)

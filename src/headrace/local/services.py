@@ -1,12 +1,14 @@
 """What a server of the local stack is: started, ready, stopped, its address and its log."""
 
 import json
+import signal
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from headrace.errors import SetupError
+from headrace.local.owner import Owner
 from headrace.local.ports import LOOPBACK, choose, is_free
 from headrace.local.process import Process, until
 
@@ -21,6 +23,7 @@ class Status:
     pid: int | None
     folder: Path
     log: Path
+    connect: str | None = None
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -29,6 +32,7 @@ class Status:
             "pid": self.pid,
             "folder": str(self.folder),
             "log": str(self.log),
+            "connect": self.connect,
         }
 
 
@@ -41,8 +45,9 @@ class Service(ABC):
     name: ClassVar[str]
     ports: ClassVar[dict[str, int]]
     """Names of its ports and the number that each prefers; ``address`` is the first."""
-    jars: ClassVar[tuple[str, ...]]
-    """The sets of jars that it runs on."""
+    by_default: ClassVar[bool] = True
+    """Whether it is started when no server is named."""
+    stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     ready_within: ClassVar[float] = 60
     stopped_within: ClassVar[float] = 20
 
@@ -52,6 +57,10 @@ class Service(ABC):
         self._pid_file = folder / "process.json"
         self._ports_file = folder / "ports.json"
         self._anywhere = anywhere
+
+    @abstractmethod
+    def jars(self) -> tuple[str, ...]:
+        """Return the sets of jars that it runs on."""
 
     @abstractmethod
     def prepare(self, ports: dict[str, int]) -> None:
@@ -68,6 +77,15 @@ class Service(ABC):
     def variables(self) -> dict[str, str]:
         """Return the environment of the server's process: nothing of the user's that could change it."""
         return {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
+
+    def connect(self) -> str | None:
+        """Return the command that a person connects by, where that takes more than the address."""
+        return None
+
+    @property
+    def owner(self) -> Owner | None:
+        """Who the server runs as, if not ourselves."""
+        return None
 
     @property
     def address(self) -> str:
@@ -94,13 +112,19 @@ class Service(ABC):
         self.prepare(chosen)
         self._ports_file.write_text(json.dumps(chosen), "utf-8")
         self.log.write_bytes(b"")
-        process = Process.start(self.command(), log=self.log, folder=self.folder, variables=self.variables())
+        process = Process.start(
+            self.command(),
+            log=self.log,
+            folder=self.folder,
+            variables=self.variables(),
+            owner=self.owner,
+        )
         process.write(self._pid_file)
         try:
             self._wait(process, chosen)
         except BaseException:
             # Half started is not started; also when Ctrl-C ends the waiting.
-            process.stop(within=1)
+            process.stop(within=1, by=self.stop_signal)
             self._pid_file.unlink(missing_ok=True)
             raise
         return self.address
@@ -109,7 +133,7 @@ class Service(ABC):
         """Stop the server, its data stays; return whether it ran."""
         process = Process.read(self._pid_file)
         if process is not None:
-            process.stop(within=self.stopped_within)
+            process.stop(within=self.stopped_within, by=self.stop_signal)
         self._pid_file.unlink(missing_ok=True)
         return process is not None
 
@@ -118,8 +142,9 @@ class Service(ABC):
         process = Process.read(self._pid_file)
         known = self._known_ports()
         state = "running" if process else "stopped" if known else "never started"
-        address = self.address if process else None
-        return Status(self.name, state, address, process.pid if process else None, self.folder, self.log)
+        if process is None:
+            return Status(self.name, state, None, None, self.folder, self.log)
+        return Status(self.name, state, self.address, process.pid, self.folder, self.log, self.connect())
 
     def last_words(self, lines: int = 8) -> str:
         """Return the end of the log, for an error message."""
@@ -144,7 +169,7 @@ class Service(ABC):
         how = "did not get ready" if process.is_running() else "ended while starting"
         raise SetupError(
             f"{self.name} {how}; its last words were:\n{self.last_words()}",
-            cure=f"read {self.log}; `headrace up` tries again",
+            cure=f"read {self.log}; `headrace up {self.name}` tries again",
         )
 
     def _known_ports(self) -> dict[str, int]:

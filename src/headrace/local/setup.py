@@ -32,7 +32,7 @@ def prepare(*sets: str, development: bool = False) -> Ready:
     if here is not None and (development or (found.javac is None and not kernel.is_current(here))):
         wanted.append("compiler")
     if development:
-        wanted.append("test")
+        wanted += ["test", artefacts.for_platform("postgres")]
     fetched = fetch(*wanted)
     compiled = False
     if here is not None and not kernel.is_current(here):

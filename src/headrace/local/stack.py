@@ -5,16 +5,17 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
 from headrace.errors import SetupError
 from headrace.local import folders, setup
 from headrace.local.kafka import Kafka
+from headrace.local.postgres import Postgres
 from headrace.local.services import Service, Status
 
-KINDS: dict[str, type[Service]] = {Kafka.name: Kafka}
+KINDS: dict[str, type[Service]] = {Kafka.name: Kafka, Postgres.name: Postgres}
 
 
 class Stack:
@@ -24,6 +25,7 @@ class Stack:
 
         stack = Stack()                      # .headrace/local in the working directory, see folders.state
         stack.up()                           # {"kafka": "127.0.0.1:9092"}
+        stack.up(["postgres"])               # {"postgres": "postgresql://headrace@127.0.0.1:5432/headrace"}
         stack.down()
 
         with Stack.temporary() as stack:     # another one, on other ports, gone afterwards
@@ -54,10 +56,11 @@ class Stack:
     def __exit__(self, *_: object) -> None:
         self.down()
 
-    def up(self, names: Iterable[str] = (), *, port: int | None = None) -> dict[str, str]:
-        """Start what does not run; return the addresses, each answering."""
-        chosen = self._chosen(names)
-        setup.fetch(*dict.fromkeys(jars for service in chosen for jars in service.jars))
+    def up(self, names: Sequence[str] = (), *, port: int | None = None) -> dict[str, str]:
+        """Start what does not run, of the usual servers or those named; return addresses that answer."""
+        usual = [name for name, service in self._services.items() if service.by_default]
+        chosen = self._chosen(names or usual)
+        setup.fetch(*dict.fromkeys(jars for service in chosen for jars in service.jars()))
         with self._alone():
             return {service.name: service.start(port=port) for service in chosen}
 

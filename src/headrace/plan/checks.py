@@ -55,4 +55,5 @@ RULES: tuple[Callable[[Layers], None], ...] = (
     one_cluster,
     repeatable.check,
     repeatable.check_tables,
+    repeatable.check_lookups,
 )

@@ -10,6 +10,7 @@ from headrace.declare.duration import spell
 from headrace.declare.expr import Call, Expression, Given, Method
 from headrace.declare.join import IntervalJoinNode
 from headrace.declare.join_table import LookupJoinNode, VersionsNode
+from headrace.declare.lookup import LookupNode
 from headrace.declare.node import (
     DedupNode,
     Node,
@@ -192,6 +193,13 @@ def _runs(layers: Layers, node: Node, python: Mapping[Node, str] | None) -> tupl
     stage = layers.stage(Port(node))
     place = "before" if stage == 0 else "after" if stage == layers.last else "between"
     place += " the operators" if layers.depth > 1 else " the operator"
+    if isinstance(node, LookupNode):
+        again = (
+            "said to find the same again"
+            if node.repeatable
+            else "a replayed epoch asks again, and may find another"
+        )
+        return "kernel", f"{place}: {node.how_asked()}; {again}"
     if isinstance(node, UnionNode):
         return "native", f"{place}: rows of both go the same way, nothing is copied"
     if slow:
@@ -261,6 +269,8 @@ def does(node: Node) -> str:  # noqa: C901, PLR0911 - one for each kind of step
         return _joins(node)
     if isinstance(node, LookupJoinNode):
         return _joins_table(node)
+    if isinstance(node, LookupNode):
+        return node.text()
     if isinstance(node, VersionsNode):
         return f"every record as a version of its {', '.join(node.keys)}"
     if isinstance(node, TableStep):

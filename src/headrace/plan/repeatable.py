@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from headrace.declare.expr import Call, Expression, Value
+from headrace.declare.lookup import LookupNode
 from headrace.declare.node import Node, SelectNode, StatefulNode, WhereNode, WithColumnsNode
 from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_node import works_on_table
@@ -68,6 +69,33 @@ def check(layers: Layers) -> None:
         if delivery.sink.guarantee == "exactly-once":
             for key in delivery.sink.key_expressions():
                 _refuse_named(key, label, delivery.where)
+
+
+def check_lookups(layers: Layers) -> None:
+    """Refuse a look-up ahead of a stateful step whose results are delivered exactly once.
+
+    A replayed epoch asks again. Where the row only goes on to its delivery that is harmless: the task that it
+    leaves by follows from its place in the topic, and has delivered it or not. But state that is made of
+    another answer no longer fits what was delivered of the first one.
+    """
+    for label, delivery in layers.pipeline.deliveries.items():
+        if delivery.sink.guarantee != "exactly-once":
+            continue
+        steps = list(delivery.port.node.walk())
+        for node in steps:
+            if not isinstance(node, LookupNode) or node.repeatable:
+                continue
+            keeps = next(
+                (each for each in steps if isinstance(each, StatefulNode) and node in each.walk()), None
+            )
+            if keeps is not None:
+                raise PlanError(
+                    f"look-up {node.name!r} may find another row when an epoch is replayed, {keeps.verb} "
+                    f"{keeps.name!r} keeps what comes of it, and delivery {label!r} is exactly-once",
+                    where=node.where,
+                    cure='look up after that step; or give the sink guarantee="at-least-once"; or write '
+                    "repeatable=True if the table never changes what it once said of a key",
+                )
 
 
 def check_tables(layers: Layers) -> None:

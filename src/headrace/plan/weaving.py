@@ -22,12 +22,13 @@ from headrace.declare.event_time import time_replaced
 from headrace.declare.expr import column
 from headrace.declare.join import RIGHT, IntervalJoinNode
 from headrace.declare.join_table import LookupJoinNode, VersionsNode
+from headrace.declare.lookup import LookupNode
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
 from headrace.declare.table_join import TableJoinNode
 from headrace.declare.table_node import TableStep
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins, lookups, table_joins, tables
+from headrace.plan import joins, lookups, remote, table_joins, tables
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.keys import told_apart
@@ -118,7 +119,12 @@ class Weaver:
         like = self.rows[node.parents[0]][0][1].schema
         for parent in node.parents:
             for thread, rows in list(self.rows[parent]):
-                stepped, rejections = self.frames[thread].step(node, rows, name, like)
+                if isinstance(node, LookupNode):
+                    pipeline = self.layers.pipeline.name
+                    stepped, rejection = remote.look_up(self.frames[thread], node, rows, name, pipeline)
+                    rejections = [rejection]
+                else:
+                    stepped, rejections = self.frames[thread].step(node, rows, name, like)
                 if rejections and is_rejected(parent):
                     raise _fails_on_rejected(node, name)
                 before = None

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from headrace.errors import DeliveryError, HeadraceError, RunError
+from headrace.errors import DeliveryError, HeadraceError, PlanError, RunError, SettingsError
 
 GONE = "Spark's JVM is gone: it was killed, or ran out of memory"
 
@@ -30,6 +30,12 @@ _EMPTY_NAMES = frozenset(
     ]
 )
 _LONGEST = 600
+_OF_REMOTE: dict[str, type[HeadraceError]] = {
+    "declared": PlanError,
+    "set": SettingsError,
+    "running": RunError,
+}
+"""Whose fault it is that a look-up fails, in the kernel's words."""
 
 Answer = TypeVar("Answer")
 
@@ -90,6 +96,11 @@ def _of_java(java: Any) -> HeadraceError:
         )
         if delivery:
             return DeliveryError(delivery[1], cure=delivery[2])
+        remote = re.search(
+            r"headrace\.remote\.RemoteException: (\w+): (.*?); at: (.*?); cure: (.*)$", text, re.MULTILINE
+        )
+        if remote:
+            return _OF_REMOTE[remote[1]](remote[2], where=remote[3], cure=remote[4])
     root = chain[-1]
     name, message = root.getClass().getSimpleName(), root.getMessage() or ""
     lost = re.search(r"Lost task [^\n]*? \(.*?executor [^)]*\): ([\w.$]+?)(?:: ([^\n]*))?(?:\n|$)", message)

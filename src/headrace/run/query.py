@@ -93,6 +93,7 @@ class Running:
         asked(lambda: self._kernel.jvm.headrace.clock.Clock.close(self._query))
         asked(lambda: self._kernel.jvm.headrace.deliver.Producers.close(self.pipeline))
         asked(lambda: self._kernel.jvm.headrace.deliver.Views.close(self.pipeline))
+        asked(lambda: self._kernel.jvm.headrace.remote.Lookups.close(self.pipeline))
 
 
 def precheck(pipeline: Pipeline, settings: Settings) -> tuple[Layers, manifests.Manifest | None]:
@@ -167,9 +168,10 @@ def start(
     """Start a pipeline from its checkpoint; a new checkpoint is made where there is none."""
     from headrace.plan import front
     from headrace.plan.kernel import Kernel
-    from headrace.run import build, kafka, session, views
+    from headrace.run import build, kafka, remote, session, views
 
     layers, known = precheck(pipeline, settings)
+    remote.find(layers)
     if spark is None:
         kafka.find(layers, settings)
         spark = session.start(
@@ -185,6 +187,7 @@ def start(
     if known is not None:
         manifests.refuse_finished(known)
         _refuse_drained(kernel, uri, folder, known, until)
+    remote.check(kernel, layers)
     partitions = known.partitions if known else first_partitions(settings, spark)
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     kafka.ensure_topics(kernel, layers, settings, partitions)
@@ -229,7 +232,12 @@ def start(
     spark._jsparkSession.streams().addListener(progress)
     steps = {step.program: name for name, step in manifest.steps.items()}
     epochs = kernel.jvm.headrace.run.Epochs(
-        query, progress, json.dumps(delivery), json.dumps(told(built)), json.dumps(steps)
+        query,
+        progress,
+        json.dumps(delivery),
+        json.dumps(told(built)),
+        json.dumps(steps),
+        settings["metrics.keys"],
     )
     java = _start(kernel, built, pipeline.name, uri, epochs, settings, bounded=until != "stopped")
     progress.follow(java.runId().toString())

@@ -155,6 +155,9 @@ KNOWN = (
         "folder of the views, on the driver's machine; each pipeline gets an SQLite file in it",
     ),
     Setting(
+        "metrics.keys", _switch, True, "show the keys that many rows have in metrics; false: only their share"
+    ),
+    Setting(
         "delivery.transaction-timeout",
         _positive,
         timedelta(seconds=60),

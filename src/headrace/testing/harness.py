@@ -19,7 +19,7 @@ from headrace.plan import front
 from headrace.plan.checks import check
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
-from headrace.run import build
+from headrace.run import build, remote
 from headrace.run import folder as folders
 from headrace.run import manifest as manifests
 from headrace.run.failure import told
@@ -86,6 +86,7 @@ class Harness:
             manifests.refuse_finished(known)
         partitions = known.partitions if known else self._size["partitions"]
         kernel.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        remote.check(kernel, layers)
         raw = {source: self._fed(source) for source in layers.sources}
         made = front.build(kernel, layers, raw, source_indices(layers, known))
         self.manifest = manifests.settle(
@@ -276,6 +277,14 @@ class Harness:
         steps = {str(step.program): name for name, step in self.manifest.steps.items()}
         return {steps[program]: counts for program, counts in json.loads(self._collected.ledger()).items()}
 
+    def hot_keys(self) -> dict[str, dict[str, float]]:
+        """Return the keys that a tenth of a step's rows have, or more, each as JSON with its share.
+
+        Of the rows since the start or the last restart, by step; steps with fewer than 1,000 rows have none.
+        """
+        steps = {str(step.program): name for name, step in self.manifest.steps.items()}
+        return {steps[program]: keys for program, keys in json.loads(self._collected.hot()).items()}
+
     def restart(self) -> Self:
         """Stop the query, and start it again from its checkpoint."""
         self.query.stop()
@@ -286,6 +295,7 @@ class Harness:
         """Stop, and remove what is on disk if the harness made it."""
         self.query.stop()
         self._kernel.jvm.headrace.clock.Clock.close(self.feed_id)
+        self._kernel.jvm.headrace.remote.Lookups.close(self.pipeline.name)
         if self._own:
             self._kernel.jvm.headrace.source.FedSource.forget(self.feed_id)
             shutil.rmtree(Path(self.checkpoint), ignore_errors=True)

@@ -1,5 +1,6 @@
 """Progress: what the lines of ``headrace run --json`` add up to."""
 
+import json
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -26,6 +27,8 @@ class Progress:
     delivered: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, datetime | None] = field(default_factory=dict)
     lags: dict[str, float | None] = field(default_factory=dict)
+    hot_keys: list[Mapping[str, Any]] = field(default_factory=list)
+    """Of the newest epoch: step, key (unless hidden) and share of the step's rows."""
     epoch_ms: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT_EPOCHS))
     _rows: deque[tuple[float, int]] = field(default_factory=deque)
     _rows_at_start: int = 0
@@ -50,6 +53,7 @@ class Progress:
             self.delivered[name] = self.delivered.get(name, 0) + rows
         self.watermarks = {name: _time(text) for name, text in line["watermarks"].items()}
         self.lags = dict(line["watermark_lag_seconds"])
+        self.hot_keys = list(line["hot_keys"])
         self.epoch_ms.append(line["epoch_ms"])
         self._rows.append((now, line["rows_in"]))
 
@@ -73,6 +77,11 @@ class Progress:
         return max(known) if known and self.watermark else None
 
     @property
+    def hot(self) -> str:
+        """What many rows of the newest epoch have in common, in words; empty where nothing is."""
+        return ", ".join(map(hot_key, self.hot_keys))
+
+    @property
     def epoch_p50(self) -> float | None:
         """The median time of the recent epochs, in milliseconds."""
         return median(self.epoch_ms) if self.epoch_ms else None
@@ -81,6 +90,12 @@ class Progress:
     def epoch_last(self) -> int | None:
         """The time of the newest epoch, in milliseconds."""
         return self.epoch_ms[-1] if self.epoch_ms else None
+
+
+def hot_key(told: Mapping[str, Any]) -> str:
+    """Return ``velocity {"card": "4711"} 31 %``, without the key where keys are hidden."""
+    key = f" {json.dumps(told['key'], ensure_ascii=False)}" if "key" in told else ""
+    return f"{told['step']}{key} {100 * told['share']:.0f} %"
 
 
 def _time(text: str | None) -> datetime | None:

@@ -119,6 +119,11 @@ def _rows(progress: Progress, bars: str) -> list[tuple[str, str | Text, str | Te
         ("alerts", Text(f"{progress.delivered.get('alerts', 0):,}", style="bold"), ""),
         ("delivered", f"{sum(progress.delivered.values()):,}", delivered),
         ("epoch p50", _milliseconds(progress.epoch_p50), last),
+        *(
+            [("hot keys", f"{len(progress.hot_keys)}", Text(progress.hot, style="yellow"))]
+            if progress.hot
+            else []
+        ),
     ]
 
 
@@ -134,6 +139,7 @@ def line(progress: Progress, elapsed: str, state: str) -> str:
         f"alerts {progress.delivered.get('alerts', 0):,}",
         f"epoch {_milliseconds(progress.epoch_p50)} (last {_milliseconds(progress.epoch_last)})",
         f"backlog {progress.backlog:,}",
+        *([f"hot keys {progress.hot}"] if progress.hot else []),
     ]
     return " · ".join(parts)
 

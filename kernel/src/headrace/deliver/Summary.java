@@ -1,6 +1,7 @@
 package headrace.deliver;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import headrace.step.Ledger;
 import headrace.view.Change;
@@ -14,7 +15,7 @@ public record Summary(int task, long attempt, boolean skipped, long[] counts, Tr
     implements Serializable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** All tasks' summaries as one: rows by outlet, the ledger by program, tasks that skipped, bytes, and the slowest task's time. */
+  /** All tasks' summaries as one: rows by outlet, the ledger and the hot keys by program, tasks that skipped, bytes, and the slowest task's time. */
   public static ObjectNode total(List<Summary> tasks, List<Outlet> outlets) {
     ObjectNode json = JSON.createObjectNode();
     ObjectNode delivered = json.putObject("delivered");
@@ -24,7 +25,12 @@ public record Summary(int task, long attempt, boolean skipped, long[] counts, Tr
     TreeMap<Integer, Ledger> ledger = new TreeMap<>();
     tasks.forEach(task -> task.ledger.forEach((program, lines) -> ledger.computeIfAbsent(program, absent -> new Ledger()).add(lines)));
     ObjectNode accounts = json.putObject("ledger");
-    ledger.forEach((program, account) -> account.put(accounts.putObject(program.toString())));
+    ObjectNode hot = json.putObject("hot");
+    ledger.forEach((program, account) -> {
+      account.put(accounts.putObject(program.toString()));
+      ArrayNode keys = hot.putArray(program.toString());
+      account.hot().forEach(key -> keys.addObject().put("key", key.key()).put("share", key.share()));
+    });
     json.put("tasks", tasks.size());
     json.put("skipped", tasks.stream().filter(Summary::skipped).count());
     json.put("bytes", tasks.stream().mapToLong(Summary::bytes).sum());

@@ -4,6 +4,7 @@ import headrace.aggregate.Partials;
 import headrace.aggregate.Position;
 import headrace.clock.EpochWatermarks;
 import headrace.state.ByteWriter;
+import headrace.step.HotKeys;
 import headrace.step.Ledger;
 import headrace.step.Program;
 import headrace.step.TableSpec;
@@ -32,6 +33,8 @@ final class Combiner {
   private final RowRuns[] rows;
   private final long judged;
   private final Ledger ledger = new Ledger();
+  private final KeyText text;
+  private final HotKeys hot;
   private final UnsafeRow exit;
   private final UnsafeRow key;
   private final UnsafeRow inputs;
@@ -54,6 +57,8 @@ final class Combiner {
     for (int side = 0; side < rows.length; side++) {
       rows[side] = new RowRuns(program, side);
     }
+    text = KeyText.of(program);
+    hot = text == null ? null : new HotKeys();
     exit = new UnsafeRow(program.isOfGroups() ? TableSpec.EXIT_FIELDS : Program.EXIT_FIELDS);
     key = new UnsafeRow(program.key().size());
     inputs = new UnsafeRow(program.inputs().size());
@@ -61,6 +66,14 @@ final class Combiner {
 
   Ledger ledger() {
     return ledger;
+  }
+
+  /** What is told of the rows that came, once all have. */
+  byte[] line() {
+    if (hot != null) {
+      hot.tell((bytes, rows) -> ledger.hot(text.json(bytes), rows));
+    }
+    return ledger.write(program.id());
   }
 
   boolean full() {
@@ -97,6 +110,9 @@ final class Combiner {
     position.time = time;
     point(key, Program.EXIT_KEY);
     int hash = Partials.hash(key.getBaseObject(), key.getBaseOffset(), key.getSizeInBytes());
+    if (hot != null) {
+      hot.row(hash, key);
+    }
     if (program.isOfGroups()) {
       point(inputs, Program.EXIT_INPUTS);
       if (exit.getInt(TableSpec.EXIT_SIGN) < 0) {

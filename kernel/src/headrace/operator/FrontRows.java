@@ -90,7 +90,9 @@ final class FrontRows implements Iterator<Row> {
         for (Combiner combiner : all) {
           combiner.flush(ready);
         }
-        combiners.forEach(this::account);
+        for (Combiner combiner : all) {
+          account(combiner);
+        }
         flushing = 0;
       } else {
         return false;
@@ -160,10 +162,10 @@ final class FrontRows implements Iterator<Row> {
     }
   }
 
-  private void account(int program, Combiner combiner) {
+  private void account(Combiner combiner) {
     if (!combiner.ledger().isEmpty()) {
       ready.add(RowFactory.create(Inputs.PASS, layer.passGroups()[0], Inputs.ROW, 0, 0, 0L, (long) Outputs.LEDGER,
-          combiner.ledger().write(program)));
+          combiner.line()));
     }
   }
 }

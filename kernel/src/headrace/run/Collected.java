@@ -81,6 +81,16 @@ public final class Collected implements VoidFunction2<Dataset<Row>, Long> {
     return json.toString();
   }
 
+  /** The hot keys so far, by program, as JSON. */
+  public synchronized String hot() {
+    ObjectNode json = new ObjectMapper().createObjectNode();
+    accounts.forEach((program, account) -> {
+      ObjectNode keys = json.putObject(program.toString());
+      account.hot().forEach(key -> keys.put(key.key(), key.share()));
+    });
+    return json.toString();
+  }
+
   /** Takes what was collected since the last call: epoch, task, outlet, key and value of each row, in the task's order. */
   public synchronized List<String[]> drain() {
     List<String[]> taken = new ArrayList<>(rows);

@@ -3,6 +3,7 @@ package headrace.run;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import headrace.clock.Clock;
 import headrace.deliver.Delivery;
@@ -19,21 +20,25 @@ import org.apache.spark.sql.Row;
  */
 public final class Epochs implements VoidFunction2<Dataset<Row>, Long> {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final double THOUSAND = 1_000;
 
   private final String query;
   private final Progress progress;
   private final ObjectNode delivery;
   private final JsonNode outlets;
   private final JsonNode steps;
+  private final boolean showsKeys;
 
   /**
    * @param delivery the delivery's JSON without its epoch, see {@link headrace.deliver.DeliverySpec}
    * @param outlets per outlet {"name", "delivery": label or null, "counted": [kind, step] or null, "ledger": whether it is the ledger}
    * @param steps the names of the stateful steps by their program
+   * @param showsKeys whether progress tells the keys that many rows have, or only their share
    */
-  public Epochs(String query, Progress progress, String delivery, String outlets, String steps) {
+  public Epochs(String query, Progress progress, String delivery, String outlets, String steps, boolean showsKeys) {
     this.query = query;
     this.progress = progress;
+    this.showsKeys = showsKeys;
     try {
       this.delivery = (ObjectNode) JSON.readTree(delivery);
       this.outlets = JSON.readTree(outlets);
@@ -54,6 +59,7 @@ public final class Epochs implements VoidFunction2<Dataset<Row>, Long> {
     clock.epochEnded(epoch);
     ObjectNode line = line(epoch, handed, clock.status());
     line.set("ledger", ledger);
+    line.set("hot_keys", hot(handed.path("hot")));
     progress.counted(epoch, line);
   }
 
@@ -73,6 +79,29 @@ public final class Epochs implements VoidFunction2<Dataset<Row>, Long> {
       byStep.set(step, counts);
     });
     return byStep;
+  }
+
+  private ArrayNode hot(JsonNode byProgram) {
+    ArrayNode found = JSON.createArrayNode();
+    byProgram.properties().forEach(program -> {
+      for (JsonNode hot : program.getValue()) {
+        ObjectNode told = found.addObject().put("step", steps.path(program.getKey()).asText(program.getKey()));
+        if (showsKeys) {
+          told.set("key", tree(hot.path("key").asText()));
+        }
+        told.put("share", Math.round(hot.path("share").asDouble() * THOUSAND) / THOUSAND);
+      }
+    });
+    return found;
+  }
+
+  private static JsonNode tree(String json) {
+    try {
+      return JSON.readTree(json);
+    } catch (JsonProcessingException impossible) {
+      // Not quoted: it is a key.
+      throw new IllegalStateException("a key is not JSON, at " + impossible.getLocation());
+    }
   }
 
   private ObjectNode line(long epoch, ObjectNode handed, String status) {

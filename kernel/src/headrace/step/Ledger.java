@@ -4,22 +4,34 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.TreeMap;
 
 /**
  * The ledger of events of one step: how many rows came, and what became of them. Over an epoch {@code in = used + late + duplicate +
  * rejected}, exactly.
  *
  * <p>Who sends rows to a step counts those that came, the step counts the rest; both write a line that travels with the results, so that
- * a task that runs twice counts once.
+ * a task that runs twice counts once. With the rows that came goes which keys many of them have, as far as a sample shows it.
  */
 public final class Ledger implements Serializable {
   private static final long serialVersionUID = 1;
+  private static final double HOT_SHARE = 0.1;
+  private static final long FEW_ROWS = 1_000;
 
   public long in;
   public long used;
   public long late;
   public long duplicate;
   public long rejected;
+  /** Keys that many rows have, as JSON, each with how many have it at least. */
+  private final TreeMap<String, Long> hot = new TreeMap<>();
+
+  /** A key that a tenth of a step's rows have, or more. */
+  public record Hot(String key, double share) {}
 
   public boolean isEmpty() {
     return in == 0 && used == 0 && late == 0 && duplicate == 0 && rejected == 0;
@@ -35,9 +47,30 @@ public final class Ledger implements Serializable {
     late += other.late;
     duplicate += other.duplicate;
     rejected += other.rejected;
+    other.hot.forEach(this::hot);
   }
 
-  /** The line of a program: its number, and the five counts. */
+  /** Notes that so many rows have a key. */
+  public void hot(String key, long rows) {
+    hot.merge(key, rows, Long::sum);
+  }
+
+  /** The keys that so many rows have that they hold a step up, the hottest first; of few rows none is told. */
+  public List<Hot> hot() {
+    List<Hot> found = new ArrayList<>();
+    if (in >= FEW_ROWS) {
+      hot.forEach((key, rows) -> {
+        double share = Math.min(1, (double) rows / in);
+        if (share >= HOT_SHARE) {
+          found.add(new Hot(key, share));
+        }
+      });
+    }
+    found.sort(Comparator.comparingDouble(Hot::share).reversed());
+    return found;
+  }
+
+  /** The line of a program: its number, the five counts, and keys that many rows have. */
   public byte[] write(int program) {
     ByteWriter out = new ByteWriter(32);
     out.writeUnsigned(program);
@@ -46,6 +79,10 @@ public final class Ledger implements Serializable {
     out.writeUnsigned(late);
     out.writeUnsigned(duplicate);
     out.writeUnsigned(rejected);
+    hot.forEach((key, rows) -> {
+      out.writeBytes(key.getBytes(StandardCharsets.UTF_8));
+      out.writeUnsigned(rows);
+    });
     return out.toBytes();
   }
 
@@ -62,6 +99,10 @@ public final class Ledger implements Serializable {
     late += reader.readUnsigned();
     duplicate += reader.readUnsigned();
     rejected += reader.readUnsigned();
+    while (reader.hasRemaining()) {
+      String key = new String(reader.readBytes(), StandardCharsets.UTF_8);
+      hot(key, reader.readUnsigned());
+    }
   }
 
   /** The counts for people and programs. */

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.types.DataTypes;
@@ -100,6 +101,36 @@ class IntervalJoinTest {
     assertEquals(how.pairs ? 100 : how == How.SEMI ? 1 : 0, met);
     long seconds = Duration.ofNanos(ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - before).toSeconds();
     assertTrue(seconds < 10, "seconds of processor time: " + seconds);
+  }
+
+  @Test
+  void aKeyOfATenthOfTheRowsHoldsNoEpochUp() {
+    long even = Long.MAX_VALUE;
+    long skewed = Long.MAX_VALUE;
+    // The first rounds warm up; of the others the quickest counts.
+    for (int round = 0; round < 6; round++) {
+      even = Math.min(even, nanos(row -> "key-" + row % 2_000));
+      skewed = Math.min(skewed, nanos(row -> row % 10 == 0 ? "hot" : "key-" + row % 2_000));
+    }
+    assertTrue(skewed < 5 * even, "nanoseconds: " + even + " with even keys, " + skewed + " with one of a tenth of the rows");
+  }
+
+  /** The processor's time for epochs of a join, the rows of which are so far apart that each meets a few of its key at most. */
+  private long nanos(IntFunction<String> keys) {
+    Program program = program(How.INNER);
+    MemoryCells own = new MemoryCells();
+    int rows = 20_000;
+    long before = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+    for (int number = 0; number < 2; number++) {
+      Epoch epoch = new Epoch(0, own, 0, Context.NO_WATERMARK);
+      for (int row = 0; row < rows; row++) {
+        for (int side = 0; side < 2; side++) {
+          add(epoch, side, keys.apply(row), 40L * (number * rows + row));
+        }
+      }
+      run(epoch, program, 0);
+    }
+    return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - before;
   }
 
   @Test
