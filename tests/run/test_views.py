@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import sql
 from pyspark.sql import SparkSession
 
 from headrace import Bounded, CheckpointError, DeclarationError, F, Global, Kafka, Pipeline, Topic, View
@@ -26,11 +26,12 @@ from tests.run.broker import Broker
 class Sold:
     """A pipeline that keeps a view of what each shop has sold so far."""
 
-    def __init__(self, spark: SparkSession, kafka: str, folder: Path, name: str) -> None:
+    def __init__(self, spark: SparkSession, kafka: str, folder: Path, name: str, store: str) -> None:
         self.spark = spark
         self.broker = Broker(kafka)
         self.folder = folder
         self.name = name
+        self.store = store
         self.broker.create(name)
 
     @property
@@ -39,7 +40,7 @@ class Sold:
             {
                 "kafka.bootstrap": self.broker.address,
                 "checkpoint": str(self.folder / "checkpoints"),
-                "views.store": str(self.folder / "views"),
+                "views.store": self.store,
                 "state.groups": 8,
             },
             self.folder,
@@ -66,15 +67,23 @@ class Sold:
         assert running.wait(120), "the run did not end"
         running.finish()
 
+    def view(self, name: str) -> views.Found:
+        return views.find(self.settings.views, name, self.name)
+
     def rows(self) -> dict[str, tuple[int, int]]:
-        answer = views.rows(views.find(self.settings.views, "sold"))
+        answer = views.rows(self.view("sold"))
         return {row[0]: (row[1], row[2]) for row in answer.rows}
 
 
-@pytest.fixture
-def sold(spark: SparkSession, kafka: str, tmp_path: Path) -> Callable[[str], Sold]:
+@pytest.fixture(params=["sqlite", "postgres"])
+def sold(
+    request: Any, spark: SparkSession, kafka: str, postgres: str, tmp_path: Path
+) -> Callable[[str], Sold]:
+    """Make such a pipeline, with its views in either store."""
+    store = str(tmp_path / "views") if request.param == "sqlite" else postgres
+
     def make(name: str) -> Sold:
-        return Sold(spark, kafka, tmp_path, name)
+        return Sold(spark, kafka, tmp_path, f"{name}-{request.param}", store)
 
     return make
 
@@ -87,7 +96,7 @@ def test_a_view_holds_the_newest_row_of_each_key_over_restarts(sold: Callable[[s
     here.broker.send(here.name, [sale(30, 30, shop="s1", pieces=5)])
     here.run()
     assert here.rows() == {"s0": (10, 20), "s1": (11, 25), "s2": (10, 20)}
-    found = views.find(here.settings.views, "sold")
+    found = here.view("sold")
     [row] = views.rows(found, "s1").rows
     assert row[:3] == ("s1", 11, 25)
     assert views.rows(found, "nobody").rows == []
@@ -112,8 +121,18 @@ def test_an_epoch_that_was_committed_is_not_taken_again(sold: Callable[[str], So
 
 
 def _changes(here: Sold) -> int:
-    with sqlite3.connect(here.settings.views_of(here.name)) as store:
-        return int(store.execute("SELECT count(*) FROM headrace_changes").fetchone()[0])
+    [(count,)] = views.ask(here.view("sold"), "SELECT count(*) FROM headrace_changes").rows
+    return int(count)
+
+
+def lose(here: Sold) -> None:
+    """Let somebody take the views away."""
+    place = here.settings.views_of(here.name)
+    if isinstance(place, Path):
+        place.unlink()
+        return
+    with place.connect("the test's views") as connection:
+        connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(here.name)))
 
 
 def test_another_history_is_asked_about_and_reset_empties_the_view(sold: Callable[[str], Sold]) -> None:
@@ -125,10 +144,10 @@ def test_another_history_is_asked_about_and_reset_empties_the_view(sold: Callabl
         here.run()
     done = reset.reset(here.pipeline(), here.settings, "replace")
     assert done["pipeline"] == here.name
-    assert views.all_views(here.settings.views) == []
+    assert views.all_views(here.settings.views, here.name) == []
     here.run()
     assert here.rows()["s0"][0] == 4
-    here.settings.views_of(here.name).unlink()
+    lose(here)
     with pytest.raises(CheckpointError, match="are gone"):
         here.run()
 
@@ -139,7 +158,7 @@ def test_columns_may_be_added_and_not_taken_away(sold: Callable[[str], Sold]) ->
     here.run()
     here.broker.send(here.name, [sale(2, 2, shop="s0")])
     here.run(here.pipeline(mean=F.col("pieces") / F.col("sales")))
-    [row] = views.rows(views.find(here.settings.views, "sold")).rows
+    [row] = views.rows(here.view("sold")).rows
     assert row[-1] == pytest.approx(row[2] / row[1])
     with pytest.raises(Exception, match="another shape"):
         here.run()
@@ -149,7 +168,7 @@ def test_a_view_is_followed(sold: Callable[[str], Sold]) -> None:
     here = sold("sold-followed")
     here.broker.send(here.name, [sale(1, 1, shop="s0")])
     here.run()
-    found = views.find(here.settings.views, "sold")
+    found = here.view("sold")
     told = views.follow(found)
     first = next(told)
     assert (first.key, first.value and first.value["sales"]) == ({"shop": "s0"}, 1)
@@ -168,17 +187,17 @@ def test_the_command_reads_a_view(sold: Callable[[str], Sold], capfd: pytest.Cap
     here.broker.send(here.name, [sale(n, n, shop=f"s{n}") for n in range(2)])
     here.run()
     capfd.readouterr()
-    store = str(here.settings.views)
-    assert exit_code_of(["query", "sold", "--store", store, "--json"]) == 0
+    store = ["--store", str(here.settings.views), "--pipeline", here.name]
+    assert exit_code_of(["query", "sold", *store, "--json"]) == 0
     shown = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert [(row["shop"], row["sales"]) for row in shown] == [("s0", 1), ("s1", 1)]
-    assert exit_code_of(["query", "sold", "--store", store, "--key", "s1"]) == 0
+    assert exit_code_of(["query", "sold", *store, "--key", "s1"]) == 0
     assert "s1" in capfd.readouterr().out
-    assert exit_code_of(["query", "--store", store]) == 0
-    assert "sold  by shop  of sold-command" in capfd.readouterr().out
-    assert exit_code_of(["query", "solt", "--store", store]) == SettingsError.exit_code
+    assert exit_code_of(["query", *store]) == 0
+    assert f"sold  by shop  of {here.name}" in capfd.readouterr().out
+    assert exit_code_of(["query", "solt", *store]) == SettingsError.exit_code
     assert "did you mean 'sold'?" in capfd.readouterr().err
-    assert exit_code_of(["query", "sold", "--store", store, "--sql", "DROP TABLE sold"]) != 0
+    assert exit_code_of(["query", "sold", *store, "--sql", "DROP TABLE sold"]) != 0
     assert here.rows() == {"s0": (1, here.rows()["s0"][1]), "s1": (1, here.rows()["s1"][1])}
 
 
@@ -200,7 +219,7 @@ def test_a_table_is_shown_as_it_is_after_every_epoch(sold: Callable[[str], Sold]
     here.broker.send(here.name, [sale(1, 2, shop="s1", pieces=4)])
     here.run(pipeline)
     assert here.rows() == {"s1": (2, 7)}
-    whole = views.find(here.settings.views, "whole")
+    whole = here.view("whole")
     assert whole.key == ()
     assert views.rows(whole).rows == [(1,)]
     more = Pipeline(here.name, again=shops.to(View("again")), **pipeline.deliveries)
