@@ -1,7 +1,9 @@
 """Views: the newest row of each key in a store that is read while it is written, each epoch whole."""
 
 import json
+import os
 import shutil
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +16,9 @@ from pyspark.sql import SparkSession
 from headrace import Bounded, CheckpointError, DeclarationError, F, Global, Kafka, Pipeline, Topic, View
 from headrace.cli import exit_code_of
 from headrace.declare.trigger import AfterCount
-from headrace.errors import SettingsError
+from headrace.errors import PlanError, RunError, SettingsError
+from headrace.local.process import until
+from headrace.local.stack import Stack
 from headrace.run import query, reset
 from headrace.run import settings as all_settings
 from headrace.run.settings import Settings
@@ -75,6 +79,11 @@ class Sold:
         return {row[0]: (row[1], row[2]) for row in answer.rows}
 
 
+in_a_file = pytest.mark.parametrize("sold", ["sqlite"], indirect=True)
+"""For tests of what a store is told, which is the same for each; what stores do is tested by the kernel's."""
+in_postgres = pytest.mark.parametrize("sold", ["postgres"], indirect=True)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def sold(
     request: Any, spark: SparkSession, kafka: str, postgres: str, tmp_path: Path
@@ -88,6 +97,7 @@ def sold(
     return make
 
 
+@in_a_file
 def test_a_view_holds_the_newest_row_of_each_key_over_restarts(sold: Callable[[str], Sold]) -> None:
     here = sold("sold-restarts")
     here.broker.send(here.name, [sale(n, n, shop=f"s{n % 3}", pieces=2) for n in range(30)])
@@ -152,6 +162,7 @@ def test_another_history_is_asked_about_and_reset_empties_the_view(sold: Callabl
         here.run()
 
 
+@in_a_file
 def test_columns_may_be_added_and_not_taken_away(sold: Callable[[str], Sold]) -> None:
     here = sold("sold-columns")
     here.broker.send(here.name, [sale(1, 1, shop="s0")])
@@ -201,6 +212,7 @@ def test_the_command_reads_a_view(sold: Callable[[str], Sold], capfd: pytest.Cap
     assert here.rows() == {"s0": (1, here.rows()["s0"][1]), "s1": (1, here.rows()["s1"][1])}
 
 
+@in_a_file
 def test_a_table_is_shown_as_it_is_after_every_epoch(sold: Callable[[str], Sold]) -> None:
     here = sold("sold-table")
     last = (
@@ -225,6 +237,52 @@ def test_a_table_is_shown_as_it_is_after_every_epoch(sold: Callable[[str], Sold]
     more = Pipeline(here.name, again=shops.to(View("again")), **pipeline.deliveries)
     with pytest.raises(CheckpointError, match="has rows already"):
         here.run(more)
+
+
+@in_postgres
+def test_a_server_that_is_killed_while_a_pipeline_runs_loses_and_doubles_nothing(
+    sold: Callable[[str], Sold], postgres_stack: Stack, tmp_path: Path
+) -> None:
+    here = sold("sold-killed")
+    secret = Path(os.environ["PGPASSFILE"]).read_text().strip().rpartition(":")[2]
+    here.broker.send(here.name, [sale(n, n, shop=f"s{n % 3}", pieces=2) for n in range(30)])
+    running = query.start(here.pipeline(), here.settings, spark=here.spark)
+    try:
+        assert until(lambda: sum(row[0] for row in here.rows().values()) == 30, within=60)
+        os.kill(postgres_stack.status()["postgres"].pid, 9)
+        here.broker.send(here.name, [sale(n, n, shop=f"s{n % 3}", pieces=2) for n in range(30, 60)])
+        postgres_stack.up(["postgres"])
+        assert until(lambda: sum(row[0] for row in here.rows().values()) == 60, within=60)
+        assert running.active()
+    finally:
+        running.stop()
+    assert here.rows() == {f"s{shop}": (20, 40) for shop in range(3)}
+    # Each epoch told each shop once.
+    told = views.ask(here.view("sold"), 'SELECT epoch, "key" FROM headrace_changes').rows
+    assert len(told) == len(set(told))
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or secret not in file.read_bytes().decode("utf-8", "replace"), file
+
+
+@in_postgres
+def test_a_server_that_lets_nobody_in_is_told_before_a_row_is_read(
+    sold: Callable[[str], Sold], postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = sold("sold-refused")
+    monkeypatch.setenv("PGPASSWORD", "hunter2")
+    with pytest.raises(RunError, match="password authentication failed") as refused:
+        here.run()
+    assert "PGPASSFILE" in refused.value.cure
+    here.store = "postgresql://headrace:hunter2@127.0.0.1:1/headrace"
+    with pytest.raises(RunError, match=r"headrace@127\.0\.0\.1:1/headrace cannot be reached") as away:
+        here.run()
+    here.store = postgres
+    name = "n" * 64
+    with pytest.raises(PlanError, match="more than 63 bytes"):
+        here.run(here.pipeline(**{name: F.col("pieces")}))
+    for problem in (refused.value, away.value):
+        assert "hunter2" not in "".join(traceback.format_exception(problem))
+    assert "hunter2" not in repr(here.settings.views)
 
 
 def test_what_a_view_refuses() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -100,7 +100,7 @@ def ask(view: Found, sql: str) -> Answer:
     return Answer(epoch, columns, found)
 
 
-def follow(view: Found, key: str | None = None) -> Iterator[Change]:
+def follow(view: Found, key: str | None = None) -> Generator[Change, None, None]:
     """Yield the rows as they are, then every change of them, epoch by epoch, until the caller has enough.
 
     Who reads so slowly that changes are no longer kept is told so.
