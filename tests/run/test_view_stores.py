@@ -1,6 +1,7 @@
 """What is read from a store of views: the same from a file and from a database."""
 
 import json
+import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -181,6 +182,15 @@ def test_a_user_who_may_not_write_reads(
         with address.connect("the test's views") as owner:
             owner.execute(f"DROP OWNED BY {reader}")
             owner.execute(f"DROP ROLE {reader}")
+
+
+def test_a_file_that_a_pipeline_is_about_to_make_a_store_is_none_yet(tmp_path: Path) -> None:
+    (tmp_path / "begun.db").touch()
+    assert views.all_views(tmp_path) == []
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE something (n)")
+    with pytest.raises(RunError, match="no store of views"):
+        views.all_views(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ _CHANGES = 'SELECT number, epoch, view, "key", value FROM headrace_changes'
 
 
 def stores(folder: Path) -> list[SqliteStore]:
-    """Return the stores in a folder."""
-    return [SqliteStore(file) for file in sorted(folder.glob("*.db"))]
+    """Return the stores in a folder, but for those that a pipeline is about to make."""
+    return [store for file in sorted(folder.glob("*.db")) if not (store := SqliteStore(file)).is_empty()]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class SqliteStore:
     @property
     def pipeline(self) -> str:
         return self.file.stem
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing is in the file yet, not even what makes it a store."""
+        with self.session() as session:
+            return session.ask("SELECT count(*) FROM sqlite_master") == [(0,)]
 
     @contextmanager
     def session(self, *, following: bool = False) -> Iterator[SqliteSession]:
