@@ -237,6 +237,11 @@ def test_a_table_is_shown_as_it_is_after_every_epoch(sold: Callable[[str], Sold]
     more = Pipeline(here.name, again=shops.to(View("again")), **pipeline.deliveries)
     with pytest.raises(CheckpointError, match="has rows already"):
         here.run(more)
+    # There is nothing but views to begin anew.
+    reset.reset(pipeline, here.settings, "replace")
+    assert views.all_views(here.settings.views, here.name) == []
+    here.run(more)
+    assert here.rows() == {"s1": (2, 7)}
 
 
 @in_postgres

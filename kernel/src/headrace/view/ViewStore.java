@@ -35,7 +35,7 @@ import java.util.stream.Collectors;
  */
 public final class ViewStore implements AutoCloseable {
   /** The changes that are kept for followers; who is further behind reads the view anew. */
-  static final int KEPT_CHANGES = 100_000;
+  private static final long KEPT_CHANGES = 100_000;
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final long PAUSE_MILLIS = 100;
@@ -45,6 +45,7 @@ public final class ViewStore implements AutoCloseable {
   private final ViewSpec spec;
   private final Dialect dialect;
   private final Duration patience;
+  private final long kept;
 
   /** Null after it broke, until the next transaction. */
   private Connection connection;
@@ -55,13 +56,20 @@ public final class ViewStore implements AutoCloseable {
   }
 
   public ViewStore(ViewSpec spec) {
-    this(spec, PATIENCE);
+    this(spec, PATIENCE, KEPT_CHANGES);
   }
 
-  ViewStore(ViewSpec spec, Duration patience) {
+  /**
+   * A store for tests of what takes long.
+   *
+   * @param patience how long a server may be away
+   * @param kept how many changes are kept
+   */
+  ViewStore(ViewSpec spec, Duration patience, long kept) {
     this.spec = spec;
     this.dialect = spec.connection().isEmpty() ? new SqliteDialect(spec.place()) : new PostgresDialect(spec);
     this.patience = patience;
+    this.kept = kept;
     try {
       connection = dialect.open();
     } catch (SQLException failure) {
@@ -144,7 +152,7 @@ public final class ViewStore implements AutoCloseable {
       }
       if (number > before) {
         try (Statement statement = open.createStatement()) {
-          statement.execute("DELETE FROM headrace_changes WHERE number <= " + (number - KEPT_CHANGES));
+          statement.execute("DELETE FROM headrace_changes WHERE number <= " + (number - kept));
         }
         dialect.changed(open, number);
       }

@@ -78,7 +78,7 @@ class PostgresViewStoreTest extends ViewStoreContract {
 
   @Test
   void aServerThatStaysAwayIsToldAndTheEpochMayComeAgain() throws SQLException {
-    try (ViewStore store = new ViewStore(spec("c"), Duration.ZERO)) {
+    try (ViewStore store = new ViewStore(spec("c"), Duration.ZERO, 10)) {
       store.adopt();
       cut();
       Exception told = assertThrows(DeliveryException.class, () -> store.apply(0, List.of(put("x", 1, "1"))));
