@@ -38,8 +38,10 @@ format: setup-dev ## the sources put in form
 bench: setup-dev ## events per second and time per epoch, against Spark's own operators
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-proof: setup-dev ## five million events through many steps, compared with a batch to the row
+proof: setup-dev ## millions of rows through many steps, joins and views, compared to the row; read while they run
 	@$(BIN)/python -m proofs $(ARGS)
+	@$(BIN)/python -m proofs.versions
+	@$(BIN)/python -m proofs.balance
 
 wheel: setup-dev ## dist/headrace-*.whl, with the kernel and the example in it
 	@rm -rf dist

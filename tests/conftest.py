@@ -37,9 +37,15 @@ def kafka() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The address of a real PostgreSQL; the variable PGPASSFILE names the password's file, as for users."""
+def postgres_stack() -> Iterator[Stack]:
+    """A real PostgreSQL; the variable PGPASSFILE names the file of its password, as for users."""
     with Stack.temporary() as stack, pytest.MonkeyPatch.context() as patch:
-        address = stack.up(["postgres"])["postgres"]
+        stack.up(["postgres"])
         patch.setenv("PGPASSFILE", str(stack.folder / "postgres" / "pgpass"))
-        yield address
+        yield stack
+
+
+@pytest.fixture
+def postgres(postgres_stack: Stack) -> str:
+    """The address of the PostgreSQL, which stays the same when a test has stopped it."""
+    return postgres_stack.up(["postgres"])["postgres"]

@@ -17,7 +17,7 @@ _OPENED = [
 ]
 
 
-def test_the_kernels_own_tests_pass(tmp_path, record_property):
+def test_the_kernels_own_tests_pass(tmp_path, record_property, postgres):
     here = kernel.checkout()
     assert here is not None
     transcripts = tmp_path / "transcripts.json"
@@ -38,6 +38,7 @@ def test_the_kernels_own_tests_pass(tmp_path, record_property):
             *("-Dlog4j2.level=error", f"-Djava.io.tmpdir={tmp_path}"),
             f"-D{on_machines.PROPERTY}={transcripts}",
             f"-D{joins_on_machines.PROPERTY}={of_joins}",
+            f"-Dheadrace.postgres={postgres}",
             *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
             *("-cp", os.pathsep.join(map(str, class_path))),
             "org.junit.platform.console.ConsoleLauncher",

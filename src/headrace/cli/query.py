@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--sql", help="A query over the views of VIEW's pipeline.")
 @click.option("--follow", is_flag=True, help="Go on with every change, until Ctrl-C.")
 @click.option("--pipeline", help="The pipeline, where several have such a view.")
-@click.option("--store", help="Folder of the views (setting views.store).")
+@click.option("--store", help="Folder or PostgreSQL of the views (setting views.store).")
 @click.option("--json", "as_json", is_flag=True, help="A JSON object a row.")
 def query(
     view: str | None,
@@ -38,13 +38,13 @@ def query(
     from headrace.run import settings
     from headrace.watch import view as views
 
-    folder = settings.load({"views.store": store}).views
+    place = settings.load({"views.store": store}).views
     if view is None:
-        _list(views.all_views(folder, pipeline), as_json=as_json)
+        _list(views.all_views(place, pipeline), as_json=as_json)
         return
     if sql is not None and (key is not None or follow):
         raise SettingsError("--sql goes with neither --key nor --follow", cure="put the key into the SQL")
-    found = views.find(folder, view, pipeline)
+    found = views.find(place, view, pipeline)
     if not follow:
         answer = views.ask(found, sql) if sql is not None else views.rows(found, key)
         _print(answer, as_json=as_json)
@@ -64,14 +64,14 @@ def _list(found: list[Any], *, as_json: bool) -> None:
         if as_json:
             line = {
                 "view": each.name,
-                "pipeline": each.file.stem,
+                "pipeline": each.pipeline,
                 "key": list(each.key),
                 "columns": list(each.columns),
             }
             click.echo(json.dumps(line))
         else:
             click.echo(
-                f"{each.name}  by {', '.join(each.key)}  of {each.file.stem}: {', '.join(each.columns)}"
+                f"{each.name}  by {', '.join(each.key)}  of {each.pipeline}: {', '.join(each.columns)}"
             )
     if not found and not as_json:
         click.echo("there are no views here")

@@ -58,7 +58,7 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
     marked = _marked(kernel, layers, settings)
     partitions = marked or (old.partitions if old else None) or query.first_partitions(settings, spark)
     fresh = manifests.Manifest(pipeline.name, partitions)
-    delivery = _delivery(layers, fresh, settings)
+    delivery = _delivery(layers, fresh, settings) if kafka.exactly_once(layers) else {}
     # First all that can be refused, then whoever still writes is shut out; up to here nothing is lost.
     kafka.ensure_topics(kernel, layers, settings, partitions)
     emptied = _emptied(layers) if outputs == "replace" else {}
@@ -76,7 +76,7 @@ def reset(pipeline: Pipeline, settings: Settings, outputs: Outputs) -> dict[str,
             deleted[topic] = int(topics.call("truncate", topic))
     if kafka.exactly_once(layers):
         kafka.adopt(kernel, delivery)
-    views.clear(kernel, layers, fresh, settings)
+    views.clear(kernel, layers, fresh, settings, had=bool(old and old.views))
     return {
         "pipeline": pipeline.name,
         "checkpoint": uri,

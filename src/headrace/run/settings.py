@@ -19,6 +19,8 @@ from typing import Any, cast
 
 from headrace.declare.duration import duration
 from headrace.errors import DeclarationError, SettingsError
+from headrace.run import postgres
+from headrace.run.postgres import Address
 
 FILE = "headrace.toml"
 
@@ -108,6 +110,15 @@ def _option_text(value: object) -> str:
     return str(value)
 
 
+def _store(value: object) -> str:
+    place = _text(value)
+    if postgres.is_address(place):
+        postgres.parse(place)
+    elif is_uri(place):
+        raise ValueError(f"a folder of the driver's machine, or {postgres.SHAPE}")
+    return place
+
+
 KNOWN = (
     Setting(
         "checkpoint",
@@ -150,9 +161,10 @@ KNOWN = (
     ),
     Setting(
         "views.store",
-        _text,
+        _store,
         ".headrace/views",
-        "folder of the views, on the driver's machine; each pipeline gets an SQLite file in it",
+        "folder of the views, on the driver's machine, in which each pipeline gets an SQLite file; or "
+        f"`{postgres.SHAPE}`, where each pipeline gets a schema",
     ),
     Setting(
         "metrics.keys", _switch, True, "show the keys that many rows have in metrics; false: only their share"
@@ -187,14 +199,17 @@ class Settings:
             return f"{root.rstrip('/')}/{pipeline}"
         return f"file://{(self.folder / Path(root).expanduser()).resolve() / pipeline}"
 
-    def views_of(self, pipeline: str) -> Path:
-        """Return the file of a pipeline's views."""
-        return self.views / f"{pipeline}.db"
+    def views_of(self, pipeline: str) -> Path | Address:
+        """Return the file of a pipeline's views, or the database that they are in."""
+        return self.views if isinstance(self.views, Address) else self.views / f"{pipeline}.db"
 
     @property
-    def views(self) -> Path:
-        """The folder of all pipelines' views."""
-        return (self.folder / Path(str(self["views.store"])).expanduser()).resolve()
+    def views(self) -> Path | Address:
+        """Where all pipelines' views are: a folder, or a database."""
+        place = str(self["views.store"])
+        if postgres.is_address(place):
+            return postgres.parse(place)
+        return (self.folder / Path(place).expanduser()).resolve()
 
 
 def load(

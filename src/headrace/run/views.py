@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import (
@@ -19,8 +20,9 @@ from pyspark.sql.types import (
 )
 
 from headrace.declare.view import View
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, PlanError
 from headrace.run.failure import asked
+from headrace.run.postgres import Address
 
 if TYPE_CHECKING:
     from headrace.plan.back import Outlet
@@ -38,6 +40,7 @@ _KINDS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], str], ...] = (
     ((TimestampType, TimestampNTZType, DateType), "TIME"),
 )
 """How a column of such a type is kept, the first that fits; all others are JSON."""
+_LONGEST_NAME = 63
 
 
 def specification(layers: Layers, outlets: Iterable[Outlet], settings: Settings) -> dict[str, Any] | None:
@@ -49,7 +52,29 @@ def specification(layers: Layers, outlets: Iterable[Outlet], settings: Settings)
             columns = [{"name": field.name, "kind": _kind(field.dataType)} for field in outlet.schema]
             view = {"ordinal": ordinal, "name": sink.name, "key": list(sink.key), "columns": columns}
             found.append({**view, "table": outlet.key is not None})
-    return {"place": str(settings.views_of(layers.pipeline.name)), "views": found} if found else None
+    return store_of(layers.pipeline.name, settings, found) if found else None
+
+
+def store_of(pipeline: str, settings: Settings, views: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return where a pipeline's views are, and how the kernel gets there."""
+    store = settings.views_of(pipeline)
+    if isinstance(store, Address):
+        _check_names(pipeline, views)
+        return {"place": str(store), "connection": store.for_jvm("the views"), "views": [*views]}
+    return {"place": str(store), "views": [*views]}
+
+
+def _check_names(pipeline: str, views: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse names that PostgreSQL would cut off, so that two could become one."""
+    names = [("pipeline", pipeline), *(("view", view["name"]) for view in views)]
+    names += [("column", column["name"]) for view in views for column in view["columns"]]
+    for what, name in names:
+        if len(name.encode()) > _LONGEST_NAME:
+            raise PlanError(
+                f"the {what} {name!r} has a name of more than {_LONGEST_NAME} bytes, "
+                "which PostgreSQL would cut off",
+                cure="give it a shorter name, or keep the views in a folder (setting views.store)",
+            )
 
 
 def known(manifest: Manifest, delivery: Mapping[str, Any]) -> tuple[str, ...]:
@@ -74,7 +99,7 @@ def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifes
     if found["checkpoint"] is None and manifest.views:
         raise CheckpointError(
             f"the views in {place} are gone, and the checkpoint has delivered to them",
-            cure="restore the file, or begin anew: headrace reset FILE --outputs replace",
+            cure="restore them, or begin anew: headrace reset FILE --outputs replace",
         )
     for view in delivery["views"]["views"]:
         if begun and view["table"] and view["name"] not in manifest.views:
@@ -86,11 +111,12 @@ def check_history(kernel: Kernel, delivery: Mapping[str, Any], manifest: Manifes
     asked(lambda: views.adopt(text))
 
 
-def clear(kernel: Kernel, layers: Layers, manifest: Manifest, settings: Settings) -> None:
-    """Empty the pipeline's views, if it has any."""
-    place = settings.views_of(layers.pipeline.name)
-    if place.exists():
-        specification = {"place": str(place), "views": []}
+def clear(kernel: Kernel, layers: Layers, manifest: Manifest, settings: Settings, *, had: bool) -> None:
+    """Empty the pipeline's views, if it has or had any."""
+    store = settings.views_of(layers.pipeline.name)
+    has = any(isinstance(delivery.sink, View) for delivery in layers.pipeline.deliveries.values())
+    if store.exists() if isinstance(store, Path) else has or had:
+        specification = store_of(layers.pipeline.name, settings)
         text = {"pipeline": manifest.pipeline, "checkpoint": manifest.checkpoint, "views": specification}
         asked(lambda: kernel.jvm.headrace.deliver.Views.clear(json.dumps(text)))
         asked(lambda: kernel.jvm.headrace.deliver.Views.close(manifest.pipeline))

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from confluent_kafka import Producer
 
-from headrace import F, Kafka, Pipeline, Table, Topic, record
+from headrace import F, Pipeline, Table, Topic, View, record
 
 ACCOUNTS = [f"account-{number}" for number in range(10)]
 AT = "2026-01-01T00:00:00Z"
@@ -41,12 +41,10 @@ def balances(topic: str) -> Table:
 
 
 def pipeline(topic: str) -> Pipeline:
-    """Return the pipeline: balances, and their total beside how much was moved."""
+    """Return the pipeline: balances, and their total beside how much was moved, each a view."""
     of_accounts = balances(topic)
     total = of_accounts.agg(total=F.sum("balance"), moved=F.sum("paid"))
-    return Pipeline(
-        topic, balances=of_accounts.to(Kafka(f"{topic}.balances")), total=total.to(Kafka(f"{topic}.total"))
-    )
+    return Pipeline(topic, balances=of_accounts.to(View("balances")), total=total.to(View("total")))
 
 
 @dataclass
@@ -59,7 +57,7 @@ class Transfers:
 
     def rows(self, count: int) -> Iterator[tuple[str, str]]:
         """Yield payer and payee."""
-        chance = random.Random(self.seed + self.made)
+        chance = random.Random(self.seed + self.made)  # noqa: S311
         for _ in range(count):
             payer, payee = chance.sample(ACCOUNTS, 2)
             self.has[payer] -= 1
@@ -83,6 +81,11 @@ def fill(bootstrap: str, topic: str, count: int) -> Transfers:
         value = f'{{"id":{number},"payer":"{payer}","payee":"{payee}","amount":1,"at":"{AT}"}}'
         producer.produce(topic, value.encode(), partition=number % 2)
         if number % _QUEUED == 0:
-            assert producer.flush(120) == 0
-    assert producer.flush(120) == 0
+            _flush(producer, topic)
+    _flush(producer, topic)
     return transfers
+
+
+def _flush(producer: Producer, topic: str) -> None:
+    if producer.flush(120):
+        raise RuntimeError(f"the broker does not take the rows of {topic}")
