@@ -7,7 +7,7 @@ import headrace.aggregate.Position;
 import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
 import headrace.state.Cells;
-import headrace.state.JoinHeader;
+import headrace.state.SlicedHeader;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -39,7 +39,7 @@ public final class Dedup implements Step, Pages.Body {
   private int[] wanted = new int[64];
   private byte[] stored;
   private Context context;
-  private JoinHeader header;
+  private SlicedHeader header;
   /** The watermark that this epoch's rows are judged by. */
   private long judged;
   /** Where the last row went: the next one mostly goes there, too. */
@@ -56,7 +56,7 @@ public final class Dedup implements Step, Pages.Body {
   public void open(Context opened) {
     context = opened;
     stored = context.cells().header();
-    header = JoinHeader.read(stored, Math.max(program.within() / SLICES, LEAST_SLICE), program.name());
+    header = SlicedHeader.read(stored, Math.max(program.within() / SLICES, LEAST_SLICE), program.name());
     judged = Math.max(header.watermark, context.judged());
     header.watermark = judged;
   }
@@ -100,7 +100,7 @@ public final class Dedup implements Step, Pages.Body {
     header.slices.get(LEFT).entrySet().removeIf(each -> {
       boolean over = isOver(each.getValue().last);
       if (over) {
-        pages.drop(cells, JoinHeader.number(LEFT, each.getKey()), each.getValue().part);
+        pages.drop(cells, SlicedHeader.number(LEFT, each.getKey()), each.getValue().part);
       }
       return over;
     });
@@ -126,7 +126,7 @@ public final class Dedup implements Step, Pages.Body {
   // ------------------------------------------------------------------ judging
 
   /** Tells ids that were brought when rows of them have passed, as far as a slice knows. */
-  private void recall(long start, JoinHeader.Slice slice) {
+  private void recall(long start, SlicedHeader.Slice slice) {
     List<BroughtIds> near = new ArrayList<>();
     int count = 0;
     for (BroughtIds ids : brought.values()) {
@@ -141,7 +141,7 @@ public final class Dedup implements Step, Pages.Body {
     Arrays.sort(wanted, 0, count);
     for (int i = 0; i < count; i++) {
       if (i == 0 || wanted[i] != wanted[i - 1]) {
-        byte[] page = pages.get(context.cells(), JoinHeader.number(LEFT, start), wanted[i]);
+        byte[] page = pages.get(context.cells(), SlicedHeader.number(LEFT, start), wanted[i]);
         if (page != null) {
           recall(start, page, near);
         }
@@ -219,9 +219,9 @@ public final class Dedup implements Step, Pages.Body {
     if (holding.size() == 0 || isOver(holding.last())) {
       return;
     }
-    JoinHeader.Slice slice = header.slice(LEFT, start);
+    SlicedHeader.Slice slice = header.slice(LEFT, start);
     slice.last = Math.max(slice.last, holding.last());
-    pages.merge(context.cells(), JoinHeader.number(LEFT, start), slice.part, holding.keys());
+    pages.merge(context.cells(), SlicedHeader.number(LEFT, start), slice.part, holding.keys());
     slice.part.dirty.clear();
   }
 

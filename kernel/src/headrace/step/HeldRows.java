@@ -8,7 +8,7 @@ import headrace.aggregate.Position;
 import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
 import headrace.state.Cells;
-import headrace.state.JoinHeader;
+import headrace.state.SlicedHeader;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -63,7 +63,7 @@ final class HeldRows implements Pages.Body {
   private final ByteReader in = new ByteReader();
   private final UnsafeRow key = new UnsafeRow(0);
   private Cells cells;
-  private JoinHeader header;
+  private SlicedHeader header;
   private long[] gone;
   private int[] wanting = new int[64];
   private Batch batch;
@@ -76,7 +76,7 @@ final class HeldRows implements Pages.Body {
   }
 
   /** {@code gone}: until when rows of either side are to be let go in this epoch. */
-  void open(Cells opened, JoinHeader of, long[] until) {
+  void open(Cells opened, SlicedHeader of, long[] until) {
     cells = opened;
     header = of;
     gone = until;
@@ -87,7 +87,7 @@ final class HeldRows implements Pages.Body {
   /** Lets the rows that are held meet those that were brought. */
   void meet(IntervalJoin join) {
     for (side = 0; side < SIDES; side++) {
-      for (Map.Entry<Long, JoinHeader.Slice> each : header.slices.get(side).entrySet()) {
+      for (Map.Entry<Long, SlicedHeader.Slice> each : header.slices.get(side).entrySet()) {
         start = each.getKey();
         if (each.getValue().last > header.gone[side]) {
           meet(join, each.getValue());
@@ -96,7 +96,7 @@ final class HeldRows implements Pages.Body {
     }
   }
 
-  private void meet(IntervalJoin join, JoinHeader.Slice slice) {
+  private void meet(IntervalJoin join, SlicedHeader.Slice slice) {
     int other = 1 - side;
     long earliest = start + interval.from(side);
     long latest = slice.last + interval.to(side);
@@ -119,8 +119,8 @@ final class HeldRows implements Pages.Body {
     }
   }
 
-  private void meet(IntervalJoin join, JoinHeader.Slice slice, int page) {
-    long number = JoinHeader.number(side, start);
+  private void meet(IntervalJoin join, SlicedHeader.Slice slice, int page) {
+    long number = SlicedHeader.number(side, start);
     byte[] content = pages.get(cells, number, page);
     if (content == null) {
       return;
@@ -180,21 +180,21 @@ final class HeldRows implements Pages.Body {
   /** Gives the rows that leave unmatched now, and drops what nothing can match any more. */
   void leave(Leaving join) {
     for (side = 0; side < SIDES; side++) {
-      Iterator<Map.Entry<Long, JoinHeader.Slice>> all = header.slices.get(side).entrySet().iterator();
+      Iterator<Map.Entry<Long, SlicedHeader.Slice>> all = header.slices.get(side).entrySet().iterator();
       while (all.hasNext()) {
-        Map.Entry<Long, JoinHeader.Slice> each = all.next();
+        Map.Entry<Long, SlicedHeader.Slice> each = all.next();
         start = each.getKey();
         if (start > gone[side]) {
           break;
         }
-        JoinHeader.Slice slice = each.getValue();
+        SlicedHeader.Slice slice = each.getValue();
         for (int page = 0; page < slice.part.pages; page++) {
           if (slice.part.due(page) <= gone[side] && slice.part.due(page) != NEVER) {
             slice.part.due(page, leave(join, page));
           }
         }
         if (slice.last <= gone[side]) {
-          pages.drop(cells, JoinHeader.number(side, start), slice.part);
+          pages.drop(cells, SlicedHeader.number(side, start), slice.part);
           all.remove();
         }
       }
@@ -203,7 +203,7 @@ final class HeldRows implements Pages.Body {
 
   /** Gives the rows of a page that leave; tells when the next one may have to. */
   private long leave(Leaving join, int page) {
-    byte[] content = pages.get(cells, JoinHeader.number(side, start), page);
+    byte[] content = pages.get(cells, SlicedHeader.number(side, start), page);
     long due = NEVER;
     if (content == null) {
       return due;
@@ -262,11 +262,11 @@ final class HeldRows implements Pages.Body {
   private void hold(long of, Batch rows) {
     start = of;
     batch = rows;
-    JoinHeader.Slice slice = header.slice(side, of);
+    SlicedHeader.Slice slice = header.slice(side, of);
     for (int entry = 0; entry < rows.keys.size(); entry++) {
       slice.last = Math.max(slice.last, brought.row(rows.to[entry] - 1).time);
     }
-    pages.merge(cells, JoinHeader.number(side, of), slice.part, rows.keys);
+    pages.merge(cells, SlicedHeader.number(side, of), slice.part, rows.keys);
     slice.part.dirty.clear();
   }
 

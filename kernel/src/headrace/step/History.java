@@ -10,7 +10,7 @@ import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
 import headrace.state.Cells;
 import headrace.state.Header;
-import headrace.state.JoinHeader;
+import headrace.state.SlicedHeader;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,7 +27,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * <p>Body: how many versions there are, and for each its time, its place, the length of its columns and one, and these; nought for none.
  */
 final class History implements Pages.Body {
-  private static final long NUMBER = JoinHeader.number(RIGHT, 0);
+  private static final long NUMBER = SlicedHeader.number(RIGHT, 0);
   private static final int ROW_BYTES = 12;
   private static final long LEAST_GRAIN = 60_000_000L;
   private static final int GRAINS = 8;
@@ -68,7 +68,7 @@ final class History implements Pages.Body {
   // ------------------------------------------------------------------ entering
 
   /** Enters the versions that an epoch brought; rows that wait for this epoch's watermark are none before {@code watermark}. */
-  void enter(Cells cells, JoinHeader header, Brought versions, long watermark) {
+  void enter(Cells cells, SlicedHeader header, Brought versions, long watermark) {
     brought = versions;
     reached = watermark;
     keys = new Partials(NOTHING, Math.max(8, versions.keys()));
@@ -156,8 +156,8 @@ final class History implements Pages.Body {
   // ------------------------------------------------------------------ finding
 
   /** Lets rows find their versions; those that find none are not told of. */
-  void find(Cells cells, JoinHeader header, Brought rows, Found found) {
-    JoinHeader.Slice slice = header.slices.get(RIGHT).get(0L);
+  void find(Cells cells, SlicedHeader header, Brought rows, Found found) {
+    SlicedHeader.Slice slice = header.slices.get(RIGHT).get(0L);
     if (slice == null) {
       return;
     }
@@ -211,8 +211,8 @@ final class History implements Pages.Body {
   // ------------------------------------------------------------------ forgetting
 
   /** Lets go what nobody who comes in time can see any more; at the end of time, all. */
-  void forget(Cells cells, JoinHeader header) {
-    JoinHeader.Slice slice = header.slices.get(RIGHT).get(0L);
+  void forget(Cells cells, SlicedHeader header) {
+    SlicedHeader.Slice slice = header.slices.get(RIGHT).get(0L);
     if (slice == null) {
       return;
     }

@@ -4,7 +4,7 @@ import static headrace.step.Interval.LEFT;
 import static headrace.step.Interval.RIGHT;
 
 import headrace.aggregate.Position;
-import headrace.state.JoinHeader;
+import headrace.state.SlicedHeader;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -29,7 +29,7 @@ public final class IntervalJoin implements Step, HeldRows.Leaving {
   private final long[] gone = new long[SIDES];
   private byte[] stored;
   private Context context;
-  private JoinHeader header;
+  private SlicedHeader header;
   private long judged;
   private List<Match> matches;
   /** From each row on, the first left row that nothing has matched yet; as far as was found. */
@@ -52,7 +52,7 @@ public final class IntervalJoin implements Step, HeldRows.Leaving {
     brought.clear();
     matches = new ArrayList<>();
     stored = context.cells().header();
-    header = JoinHeader.read(stored, interval.slice(), program.name());
+    header = SlicedHeader.read(stored, interval.slice(), program.name());
     judged = Math.max(header.watermark, context.judged());
     header.watermark = judged;
   }

@@ -4,7 +4,7 @@ import static headrace.step.Interval.LEFT;
 import static headrace.step.Interval.RIGHT;
 
 import headrace.aggregate.Position;
-import headrace.state.JoinHeader;
+import headrace.state.SlicedHeader;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -29,7 +29,7 @@ final class LookupJoin implements Step, HeldRows.Leaving {
   private final long[] gone = new long[2];
   private byte[] stored;
   private Context context;
-  private JoinHeader header;
+  private SlicedHeader header;
   private long judged;
   /** The watermark of the epoch before: no row that waits is before it. */
   private long before;
@@ -52,7 +52,7 @@ final class LookupJoin implements Step, HeldRows.Leaving {
     leaving.clear();
     found = new ArrayList<>();
     stored = context.cells().header();
-    header = JoinHeader.read(stored, lookup.slice(), program.name());
+    header = SlicedHeader.read(stored, lookup.slice(), program.name());
     before = header.watermark;
     judged = Math.max(before, context.judged());
     header.watermark = judged;

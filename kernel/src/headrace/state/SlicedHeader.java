@@ -6,14 +6,14 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a join remembers of one key group beside the rows in its cells: how far time has come, which rows have been let go, and the slices
- * of event time that rows are held in.
+ * What a step that holds rows in slices of event time remembers of one key group beside its cells: how far time has come, which rows
+ * have been let go, and the slices. A join has two sides of them; a step with one input uses the left one.
  *
  * <p>Bytes: version, watermark (8), until when rows of either side are gone (8 each), the length of a slice (8), and per side the number of
  * slices, and per slice its beginning (8), the time of its last row (8), and its part. The due of a page is the time of its first row that
  * still may have to leave.
  */
-public final class JoinHeader {
+public final class SlicedHeader {
   private static final int VERSION = 1;
   private static final int SIDES = 2;
 
@@ -35,13 +35,13 @@ public final class JoinHeader {
   public final List<TreeMap<Long, Slice>> slices = List.of(new TreeMap<>(), new TreeMap<>());
   private long length;
 
-  private JoinHeader(long length) {
+  private SlicedHeader(long length) {
     this.length = length;
   }
 
   /** The header in the bytes, or a new one when there are none; slices that are there keep their length. */
-  public static JoinHeader read(byte[] bytes, long length, String step) {
-    JoinHeader header = new JoinHeader(length);
+  public static SlicedHeader read(byte[] bytes, long length, String step) {
+    SlicedHeader header = new SlicedHeader(length);
     if (bytes == null) {
       return header;
     }
