@@ -17,6 +17,7 @@ from headrace.cli import exit_code_of
 from headrace.errors import RunError, SettingsError
 from headrace.plan.kernel import Kernel
 from headrace.run import settings
+from headrace.run.postgres import connect, for_jvm
 from headrace.watch import view as views
 
 KINDS = {
@@ -51,7 +52,7 @@ class Writer:
             "views": [{"ordinal": 0, "name": "kinds", "key": ["id"], "columns": columns}],
         }
         if not isinstance(store, Path):
-            described["connection"] = store.for_jvm("the views")
+            described["connection"] = for_jvm(store, "the views")
         text = json.dumps({"pipeline": pipeline, "checkpoint": "c", "views": described})
         self._jvm: Any = kernel.jvm
         parsed = self._jvm.headrace.view.ViewSpec.parse(
@@ -166,12 +167,12 @@ def test_a_user_who_may_not_write_reads(
         store.put('{"id":"x","whole":1}')
         reader = f"reader_{uuid.uuid4().hex[:8]}"
         address = store.place.views
-        with address.connect("the test's views") as owner:
+        with connect(address, "the test's views") as owner:
             owner.execute(f"CREATE ROLE {reader} LOGIN PASSWORD 'readers own'")
         asks = postgres.replace("headrace@", f"{reader}:readers%20own@")
         place = settings.load({"views.store": asks}).views
         assert views.all_views(place, store.pipeline) == []
-        with address.connect("the test's views") as owner:
+        with connect(address, "the test's views") as owner:
             owner.execute(f'GRANT USAGE ON SCHEMA "{store.pipeline}" TO {reader}')
             owner.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{store.pipeline}" TO {reader}')
         capfd.readouterr()
@@ -179,7 +180,7 @@ def test_a_user_who_may_not_write_reads(
         assert json.loads(capfd.readouterr().out)["whole"] == 1
         assert exit_code_of(["query", "nothing", "--store", asks]) == SettingsError.exit_code
         assert "readers" not in capfd.readouterr().err.replace(reader, "")
-        with address.connect("the test's views") as owner:
+        with connect(address, "the test's views") as owner:
             owner.execute(f"DROP OWNED BY {reader}")
             owner.execute(f"DROP ROLE {reader}")
 

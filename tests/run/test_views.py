@@ -21,6 +21,7 @@ from headrace.local.process import until
 from headrace.local.stack import Stack
 from headrace.run import query, reset
 from headrace.run import settings as all_settings
+from headrace.run.postgres import connect
 from headrace.run.settings import Settings
 from headrace.watch import view as views
 from tests.pipeline.shop import Sale, sale
@@ -141,7 +142,7 @@ def lose(here: Sold) -> None:
     if isinstance(place, Path):
         place.unlink()
         return
-    with place.connect("the test's views") as connection:
+    with connect(place, "the test's views") as connection:
         connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(here.name)))
 
 

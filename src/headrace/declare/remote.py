@@ -2,22 +2,22 @@
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import urlsplit
 
+from headrace.declare import postgres
 from headrace.declare.datatype import DataType, DecimalNumber, Field, Scalar
 from headrace.declare.naming import matches
-from headrace.declare.pgpass import password
+from headrace.declare.postgres import Address
 from headrace.declare.record import RecordSchema, schema_of
 from headrace.errors import DeclarationError, SettingsError, caller
 
 _SHOWN = (
     'write for example "postgresql://reader@db.example.com:5432/crm"; the password comes from $PGPASSWORD'
 )
-_PORT = 5432
 _TABLE = re.compile(r"[^.]+(\.[^.]+)?")
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, init=False)
@@ -55,7 +55,7 @@ class PostgresTable:
                 where=where,
                 cure="give a class with @record, which has the table's columns that are needed",
             )
-        _check_address(url, where)
+        _address(url, where, lambda _: "1")
         for each in self.schema.fields:
             _check_field(each, self, where)
 
@@ -73,19 +73,9 @@ class PostgresTable:
 
     def connection(self, *, starting: bool) -> dict[str, Any]:
         """Return where to connect, and how; secrets are in there, `starting` says that they are needed."""
-        parts = urlsplit(_VARIABLE.sub(lambda found: self._variable(found[1], starting=starting), self.url))
-        _check_address(parts.geturl(), self.where)
-        host, port, database = str(parts.hostname), parts.port or _PORT, unquote(parts.path[1:])
-        user = unquote(parts.username or "") or os.environ.get("PGUSER", "")
-        secret = unquote(parts.password) if parts.password else password(host, port, database, user)
-        options = dict(parse_qsl(parts.query))
-        options |= {name: value for name, value in (("user", user), ("password", secret)) if value}
-        bracketed = f"[{host}]" if ":" in host else host
-        return {
-            "url": f"jdbc:postgresql://{bracketed}:{port}/{quote(database, safe='')}",
-            "place": self.place(),
-            "options": {**_ALWAYS, **options},
-        }
+        address = _address(self.url, self.where, lambda name: self._variable(name, starting=starting))
+        options = {**_ALWAYS, **address.properties()}
+        return {"url": address.jdbc(), "place": self.place(), "options": options}
 
     def _variable(self, name: str, *, starting: bool) -> str:
         value = os.environ.get(name)
@@ -95,8 +85,7 @@ class PostgresTable:
                 where=self.where,
                 cure=f"export {name}=…",
             )
-        # In a password, a @ or a / would end it.
-        return quote(value, safe="") if value is not None else name
+        return name if value is None else value
 
 
 _ALWAYS = {
@@ -109,20 +98,14 @@ _ALWAYS = {
 """Options of the connection, unless the address has its own: nothing may hang for ever."""
 
 
-def _check_address(url: Any, where: str) -> None:
+def _address(url: Any, where: str, variable: Callable[[str], str]) -> Address:
     # It is not shown: a password may be in there, most of all where it is not as it should be.
     try:
-        parts = urlsplit(_VARIABLE.sub("1", url))
-        good = parts.scheme in {"postgresql", "postgres"} and parts.hostname and len(parts.path) > 1
-        _ = parts.port
-    except (TypeError, ValueError, AttributeError):
-        good = False
-    if not good:
+        return postgres.parse(url, variable)
+    except ValueError as problem:
         raise DeclarationError(
-            "the address of a PostgresTable is not of the form postgresql://user@host:port/database",
-            where=where,
-            cure=_SHOWN,
-        )
+            f"the address of a PostgresTable is not of the form {problem}", where=where, cure=_SHOWN
+        ) from None
 
 
 def _check_field(each: Field, table: PostgresTable, where: str) -> None:

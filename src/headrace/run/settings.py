@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from headrace.declare.duration import duration
+from headrace.declare.postgres import SHAPE, Address, is_address
 from headrace.errors import DeclarationError, SettingsError
 from headrace.run import postgres
-from headrace.run.postgres import Address
 
 FILE = "headrace.toml"
 
@@ -112,10 +112,10 @@ def _option_text(value: object) -> str:
 
 def _store(value: object) -> str:
     place = _text(value)
-    if postgres.is_address(place):
+    if is_address(place):
         postgres.parse(place)
     elif is_uri(place):
-        raise ValueError(f"a folder of the driver's machine, or {postgres.SHAPE}")
+        raise ValueError(f"a folder of the driver's machine, or {SHAPE}")
     return place
 
 
@@ -164,7 +164,7 @@ KNOWN = (
         _store,
         ".headrace/views",
         "folder of the views, on the driver's machine, in which each pipeline gets an SQLite file; or "
-        f"`{postgres.SHAPE}`, where each pipeline gets a schema",
+        f"`{SHAPE}`, where each pipeline gets a schema",
     ),
     Setting(
         "metrics.keys", _switch, True, "show the keys that many rows have in metrics; false: only their share"
@@ -207,7 +207,7 @@ class Settings:
     def views(self) -> Path | Address:
         """Where all pipelines' views are: a folder, or a database."""
         place = str(self["views.store"])
-        if postgres.is_address(place):
+        if is_address(place):
             return postgres.parse(place)
         return (self.folder / Path(place).expanduser()).resolve()
 

@@ -19,10 +19,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from headrace.declare.postgres import Address
 from headrace.declare.view import View
 from headrace.errors import CheckpointError, PlanError
+from headrace.run import postgres
 from headrace.run.failure import asked
-from headrace.run.postgres import Address
 
 if TYPE_CHECKING:
     from headrace.plan.back import Outlet
@@ -60,7 +61,7 @@ def store_of(pipeline: str, settings: Settings, views: Sequence[Mapping[str, Any
     store = settings.views_of(pipeline)
     if isinstance(store, Address):
         _check_names(pipeline, views)
-        return {"place": str(store), "connection": store.for_jvm("the views"), "views": [*views]}
+        return {"place": str(store), "connection": postgres.for_jvm(store, "the views"), "views": [*views]}
     return {"place": str(store), "views": [*views]}
 
 

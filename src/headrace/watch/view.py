@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from headrace.declare.postgres import Address
 from headrace.errors import RunError, SettingsError
-from headrace.run.postgres import Address
 from headrace.watch import view_postgres, view_sqlite
 from headrace.watch.view_store import Session, Store
 

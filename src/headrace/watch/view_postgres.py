@@ -12,8 +12,9 @@ from datetime import time as time_of_day
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from headrace.declare.postgres import Address
 from headrace.errors import RunError, SettingsError
-from headrace.run.postgres import Address
+from headrace.run import postgres
 from headrace.watch.view_store import Row
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class PostgresStore:
 def _connect(address: Address) -> Connection:
     from psycopg import IsolationLevel
 
-    connection = address.connect("the views", autocommit=True)
+    connection = postgres.connect(address, "the views", autocommit=True)
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
     connection.read_only = True
     return connection
