@@ -31,6 +31,7 @@ PROPERTY = "headrace.transcripts"
 """The system property that names the file."""
 
 _PANES, _LATE, _DUPLICATES = 1, 2, 3
+_SLICE = 1_000_000
 _FUNCTIONS = {"n": "count", "total": "sum", "least": "min", "most": "max", "open": "first", "close": "last"}
 
 
@@ -73,7 +74,7 @@ def _program(case: Case) -> dict[str, Any]:
     told["sides"] = [{"row": _ROW.jsonValue(), "latePort": _LATE, "late": _LATE_ROW.jsonValue()}]
     [step] = case.declared()
     if isinstance(step, Dedup):
-        told |= {"within": micros(step.within), "duplicatePort": _DUPLICATES, "aggregates": []}
+        told |= {"within": micros(step.within), "slice": _SLICE, "duplicatePort": _DUPLICATES, "aggregates": []}
         return told | {"key": _KEY.jsonValue(), "output": _ROW.jsonValue()}
     keys = list(_KEY) if case.keyed else []
     if isinstance(step, Standing):

@@ -275,15 +275,15 @@ def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
         kind = kinds.get(type(node), "latest")
         return {"table": {"kind": kind, "by_offset": isinstance(node, TopicTableNode), **types.compiled}}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
-    return {"within": microseconds(node.within)}
+    return {"within": microseconds(node.within), "slice": _slice(node)}
 
 
 _SLICES = 8
 _LEAST_SLICE = 1_000
 
 
-def _slice(node: IntervalJoinNode | LookupJoinNode) -> int:
-    """Return how much of event time a join holds together: what is due is then let go without a look.
+def _slice(node: IntervalJoinNode | LookupJoinNode | DedupNode) -> int:
+    """Return how much of event time a step holds together: what is due is then let go without a look.
 
     A row is there for as long as it is held, and before that until the watermark has come to it.
     """
@@ -294,7 +294,11 @@ def _slice(node: IntervalJoinNode | LookupJoinNode) -> int:
             waits.append(watermark.at_most)
         elif isinstance(watermark, Bounded | ProcessingTime):
             waits.append(watermark.lag)
-    kept = max(node.kept) if isinstance(node, IntervalJoinNode) else timedelta(0)
+    kept = timedelta(0)
+    if isinstance(node, IntervalJoinNode):
+        kept = max(node.kept)
+    elif isinstance(node, DedupNode):
+        kept = 2 * node.within
     return max(microseconds(kept + max(waits)) // _SLICES, _LEAST_SLICE)
 
 

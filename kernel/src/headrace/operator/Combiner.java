@@ -18,7 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
  * What the events of one program become on the map side: combined per slice and key where the step only adds them up, and sent one by one
- * where they may be late, where the step wants each by itself, or where hardly two of them are of one slice and key.
+ * where they may be late, where the step wants each by itself, or where hardly two of them are of one slice and key. Those of a hot key
+ * are combined even then: one task has them all in the end.
  */
 final class Combiner {
   private static final int EXPECTED = 64;
@@ -43,6 +44,8 @@ final class Combiner {
   private boolean late;
   private int combined;
   private boolean worth = true;
+  /** Which keys are worth it where most are not, see {@link HotKeys#marks}. */
+  private long marks;
 
   /** For the epoch of this task. */
   Combiner(Program program) {
@@ -123,7 +126,7 @@ final class Combiner {
       return;
     }
     boolean byItself = isLate(time);
-    if (partials == null || !worth || byItself) {
+    if (partials == null || byItself || !worth && (marks >>> hash & 1) == 0) {
       rows[side].add(program.slot(hash), position, exit, program.wantsRow(byItself), full);
       return;
     }
@@ -131,6 +134,7 @@ final class Combiner {
     partials.add(slice, hash, key, inputs, position);
     if (++combined == SAMPLE) {
       worth = partials.size() < SAMPLE * WORTH;
+      marks = worth || hot == null ? 0 : hot.marks();
     }
   }
 

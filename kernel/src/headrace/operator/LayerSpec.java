@@ -104,7 +104,7 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     }
     return new Program(id, wanted(node, "name").textValue(), integers(wanted(node, "groups")), WindowSpec.window(node.path("window")),
         WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
-        node.path("within").asLong(Program.FOREVER), interval(node), lookup(node), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
+        node.path("within").asLong(Program.FOREVER), node.path("slice").asLong(), interval(node), lookup(node), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
         wanted(node, "port").intValue(), integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"),
         table(node.path("table")));
   }

@@ -26,8 +26,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * rows are near to, and a slice goes as a whole, without a look into it. Body of an id: number of times, and each since the slice began.
  */
 public final class Dedup implements Step, Pages.Body {
-  private static final int SLICES = 4;
-  private static final long LEAST_SLICE = 1_000_000;
+  private static final int SPARE = 64;
   private static final int TIME_BYTES = 8;
 
   private final Program program;
@@ -36,7 +35,7 @@ public final class Dedup implements Step, Pages.Body {
   private final UnsafeRow id;
   private final TreeMap<Long, BroughtIds> brought = new TreeMap<>();
   private final ArrayDeque<BroughtIds> spare = new ArrayDeque<>();
-  private int[] wanted = new int[64];
+  private int[] toRead = new int[64];
   private byte[] stored;
   private Context context;
   private SlicedHeader header;
@@ -56,7 +55,7 @@ public final class Dedup implements Step, Pages.Body {
   public void open(Context opened) {
     context = opened;
     stored = context.cells().header();
-    header = SlicedHeader.read(stored, Math.max(program.within() / SLICES, LEAST_SLICE), program.name());
+    header = SlicedHeader.read(stored, program.slice(), program.name());
     judged = Math.max(header.watermark, context.judged());
     header.watermark = judged;
   }
@@ -90,11 +89,11 @@ public final class Dedup implements Step, Pages.Body {
 
   @Override
   public void close() {
-    header.slices.get(LEFT).forEach(this::recall);
-    List<BroughtIds> judgedOnes = new ArrayList<>();
+    header.slices.get(LEFT).forEach(this::readSlice);
+    List<BroughtIds> earlier = new ArrayList<>();
     for (BroughtIds ids : brought.values()) {
-      judge(ids, judgedOnes);
-      judgedOnes.add(ids);
+      judge(ids, earlier);
+      earlier.add(ids);
     }
     Cells cells = context.cells();
     header.slices.get(LEFT).entrySet().removeIf(each -> {
@@ -108,7 +107,9 @@ public final class Dedup implements Step, Pages.Body {
     header.store(cells, stored);
     brought.values().forEach(ids -> {
       ids.clear();
-      spare.push(ids);
+      if (spare.size() < SPARE) {
+        spare.push(ids);
+      }
     });
     brought.clear();
     latest = null;
@@ -126,30 +127,30 @@ public final class Dedup implements Step, Pages.Body {
   // ------------------------------------------------------------------ judging
 
   /** Tells ids that were brought when rows of them have passed, as far as a slice knows. */
-  private void recall(long start, SlicedHeader.Slice slice) {
+  private void readSlice(long start, SlicedHeader.Slice slice) {
     List<BroughtIds> near = new ArrayList<>();
     int count = 0;
     for (BroughtIds ids : brought.values()) {
       if (ids.first() <= after(slice.last) && start <= after(ids.last())) {
         near.add(ids);
-        wanted = count + ids.size() <= wanted.length ? wanted : Arrays.copyOf(wanted, Math.max(2 * count, count + ids.size()));
+        toRead = count + ids.size() <= toRead.length ? toRead : Arrays.copyOf(toRead, Math.max(2 * count, count + ids.size()));
         for (int entry = 0; entry < ids.size(); entry++) {
-          wanted[count++] = Pages.address(Pages.mix(ids.hash(entry)), slice.part.pages);
+          toRead[count++] = Pages.address(Pages.mix(ids.hash(entry)), slice.part.pages);
         }
       }
     }
-    Arrays.sort(wanted, 0, count);
+    Arrays.sort(toRead, 0, count);
     for (int i = 0; i < count; i++) {
-      if (i == 0 || wanted[i] != wanted[i - 1]) {
-        byte[] page = pages.get(context.cells(), SlicedHeader.number(LEFT, start), wanted[i]);
+      if (i == 0 || toRead[i] != toRead[i - 1]) {
+        byte[] page = pages.get(context.cells(), SlicedHeader.number(LEFT, start), toRead[i]);
         if (page != null) {
-          recall(start, page, near);
+          readPage(start, page, near);
         }
       }
     }
   }
 
-  private void recall(long start, byte[] page, List<BroughtIds> near) {
+  private static void readPage(long start, byte[] page, List<BroughtIds> near) {
     ByteReader in = Partials.open(page);
     while (in.hasRemaining()) {
       int length = in.readLength();

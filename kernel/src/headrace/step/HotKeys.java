@@ -102,12 +102,24 @@ public final class HotKeys {
     return least;
   }
 
+  /** A bit for the hash of each key that may be hot, by the hash's last six bits; other keys may share it. */
+  public long marks() {
+    long marks = 0;
+    for (int place = 0; place < size; place++) {
+      marks |= isHot(place) ? 1L << hashes[place] : 0;
+    }
+    return marks;
+  }
+
+  private boolean isHot(int place) {
+    return (counts[place] - others[place]) * TOLD_PART >= weighed;
+  }
+
   /** Tells of the keys that may be hot: how many rows each has at least. */
   public void tell(Told told) {
     for (int place = 0; place < size; place++) {
-      long rows = counts[place] - others[place];
-      if (rows * TOLD_PART >= weighed) {
-        told.key(keys[place], rows);
+      if (isHot(place)) {
+        told.key(keys[place], counts[place] - others[place]);
       }
     }
   }

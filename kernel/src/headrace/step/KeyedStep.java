@@ -13,7 +13,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * A step whose state is a history per key, not a window's: sessions, sliding windows, ids seen.
+ * A step whose state is a history per key, not a window's: sessions, sliding windows, rows of a table.
  *
  * <p>All keys of the group are in one part. What an epoch brings is gathered by key and enters the key's history at once; then the pages
  * are looked at in which something is due.

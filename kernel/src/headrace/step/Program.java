@@ -19,6 +19,7 @@ import org.apache.spark.sql.types.StructType;
  *
  * @param window null for a step that has no windows
  * @param within how long a step that has no windows remembers, in microseconds, or {@link #FOREVER}
+ * @param slice how many microseconds of event time such a step holds together; a state that has slices of another length keeps them
  * @param interval null for a step that joins no streams
  * @param lookup null for a step that joins no stream with a table
  * @param table what a step does that makes a table, or works on one; null for all others
@@ -27,7 +28,7 @@ import org.apache.spark.sql.types.StructType;
  * @param sides its inputs: one, or two of a step that joins
  */
 public record Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation,
-    long within, Interval interval, Lookup lookup, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates, int port,
+    long within, long slice, Interval interval, Lookup lookup, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates, int port,
     Integer duplicatePort, Integer rejectedPort, StructType output, TableSpec table) {
 
   /** Nothing is forgotten. */

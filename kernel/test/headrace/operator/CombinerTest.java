@@ -36,7 +36,7 @@ class CombinerTest {
     StructType window = new StructType().add("start", DataTypes.TimestampType).add("end", DataTypes.TimestampType);
     StructType output = KEY.add("window", window).add("n", DataTypes.LongType).add("pane", DataTypes.StringType)
         .add("pane_index", DataTypes.IntegerType).add("pane_last", DataTypes.BooleanType);
-    return new Program(1, "visits", new int[] {4, 5, 6}, new SessionWindow(1_000), Trigger.AT_WATERMARK, 0, Accumulation.ACCUMULATING, 0,
+    return new Program(1, "visits", new int[] {4, 5, 6}, new SessionWindow(1_000), Trigger.AT_WATERMARK, 0, Accumulation.ACCUMULATING, 0, 0,
         null, null, false, KEY, NONE, List.of(new Side(KEY, null, null, null)), count, 1, null, null, output, null);
   }
 
@@ -96,6 +96,19 @@ class CombinerTest {
     long combined = combined();
     assertTrue(combined > 0 && combined < EVENTS / 2, () -> combined + " were combined");
     assertEquals(EVENTS, combined + inRuns());
+    assertEquals(EVENTS, combiner.ledger().in);
+  }
+
+  @Test
+  void eventsOfAHotKeyAreCombinedAmongOthersThatHardlyMeet() {
+    for (int i = 0; i < EVENTS; i++) {
+      take(i % 5 == 0 ? -1 : i, i);
+    }
+    combined();
+    long alone = inRuns();
+    int behindTheSample = EVENTS - 16_384;
+    // Without those of the hot key, of which there are a fifth.
+    assertTrue(alone > behindTheSample / 2 && alone <= behindTheSample * 4 / 5, () -> alone + " went one by one");
     assertEquals(EVENTS, combiner.ledger().in);
   }
 }

@@ -57,7 +57,7 @@ final class Events {
     if (accumulation == Accumulation.RETRACTING) {
       output = output.add("change", DataTypes.IntegerType);
     }
-    return new Program(7, "velocity", new int[] {0}, window, trigger, lateness, accumulation, 0, null, null, chained, KEY, INPUTS,
+    return new Program(7, "velocity", new int[] {0}, window, trigger, lateness, accumulation, 0, 0, null, null, chained, KEY, INPUTS,
         List.of(new Side(ROW, LATE, ROW.add("late_by_seconds", DataTypes.DoubleType), null)), aggregates, PANES, null, REJECTED, output, null);
   }
 

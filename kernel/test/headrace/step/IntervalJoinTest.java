@@ -40,7 +40,7 @@ class IntervalJoinTest {
     List<Side> sides = List.of(new Side(ROW, 2, late, new int[] {0, 1}), new Side(ROW, 3, late, new int[] {0, 1}));
     StructType output = how.pairs ? KEY.add("v", DataTypes.LongType).add("v_right", DataTypes.LongType) : KEY.add("v", DataTypes.LongType);
     int[] columns = how.pairs ? new int[] {0, 1, 2} : new int[] {0, 1};
-    return new Program(1, "join", new int[] {0}, null, Trigger.AT_WATERMARK, 0, Accumulation.ACCUMULATING, 0,
+    return new Program(1, "join", new int[] {0}, null, Trigger.AT_WATERMARK, 0, Accumulation.ACCUMULATING, 0, 0,
         new Interval(0, UPPER, how, UPPER / 8, columns), null, false, KEY, new StructType(), sides, List.of(), 1, null, null, output, null);
   }
 

@@ -247,7 +247,7 @@ class TableJoinTest {
   }
 
   private static Program program(TableSpec.Kind kind, StructType key, List<Side> sides, TableSpec.Joining joining) {
-    return new Program(3, "bought", new int[] {0}, null, null, 0, null, Program.FOREVER, null, null, true, key, new StructType(), sides, List.of(),
+    return new Program(3, "bought", new int[] {0}, null, null, 0, null, Program.FOREVER, 0, null, null, true, key, new StructType(), sides, List.of(),
         OUT, null, null, CHANGE, new TableSpec(kind, false, null, joining));
   }
 
