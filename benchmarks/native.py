@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.events import AMOUNTS, LAG, WINDOW
 from benchmarks.timing import Run, epochs, measured, processor_seconds
+from headrace.run import kafka
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +22,7 @@ SCHEMA = "card string, amount bigint, at timestamp"
 def events(
     spark: SparkSession, bootstrap: str, topic: str, rows: int | None = None, *, name: str = "events"
 ) -> DataFrame:
-    """Return the events of a topic."""
+    """Return the events of a topic, read with the options that ours are read with: only operators compete."""
     reader = (
         spark.readStream.format("kafka")
         # Named sources are on in our sessions, and then every source must have a name.
@@ -30,6 +31,8 @@ def events(
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
     )
+    for option, value in kafka.READING.items():
+        reader = reader.option(f"kafka.{option}", value)
     if rows is not None:
         reader = reader.option("maxOffsetsPerTrigger", rows)
     decoded = F.from_json(F.col("value").cast("string"), SCHEMA).alias("event")

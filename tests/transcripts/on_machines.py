@@ -74,7 +74,12 @@ def _program(case: Case) -> dict[str, Any]:
     told["sides"] = [{"row": _ROW.jsonValue(), "latePort": _LATE, "late": _LATE_ROW.jsonValue()}]
     [step] = case.declared()
     if isinstance(step, Dedup):
-        told |= {"within": micros(step.within), "slice": _SLICE, "duplicatePort": _DUPLICATES, "aggregates": []}
+        told |= {
+            "within": micros(step.within),
+            "slice": _SLICE,
+            "duplicatePort": _DUPLICATES,
+            "aggregates": [],
+        }
         return told | {"key": _KEY.jsonValue(), "output": _ROW.jsonValue()}
     keys = list(_KEY) if case.keyed else []
     if isinstance(step, Standing):
