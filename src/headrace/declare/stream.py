@@ -220,7 +220,7 @@ class Stream:
         """Let the first row of each id pass, and no other within so long of it in event time.
 
         The others leave through ``.duplicates``; rows that come so late that nobody knows leave through
-        ``.late``. `name` is the identity of the state, which holds each id for a little more than twice `within`.
+        ``.late``. `name` is the identity of the state, which holds each id for somewhat over twice `within`.
 
         >>> payments.dedup("payment-id", by="id", within="1 hour")  # doctest: +SKIP
         """
