@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from headrace import DeclarationError, F, PostgresTable, record
+from headrace import DeclarationError, F, PostgresTable, SettingsError, record
 from headrace.declare.pgpass import password
+from headrace.declare.postgres import parse
 from tests.declare.shop import paid
 
 ADDRESS = "postgresql://reader:s3cret@db.example.com/crm?sslmode=require"
@@ -104,6 +105,9 @@ def test_rejected_rows_are_not_looked_up() -> None:
         (("postgresql://u:s3cret@db", "cards", Card), "is not of the form"),
         (("postgresql://u:s3cret@db:port/crm", "cards", Card), "is not of the form"),
         (("s3cret", "cards", Card), "is not of the form"),
+        (("postgresql://u:12/s3cret@db", "cards", Card), "is not of the form"),
+        (("postgresql://u:12/db?s3=cret@db/crm", "cards", Card), "is not of the form"),
+        (("postgresql://u@db/crm?password=s3cret", "cards", Card), "no user or password among the options"),
         ((None, "cards", Card), "is not of the form"),
     ],
 )
@@ -127,7 +131,8 @@ def test_values_with_parts_are_not_looked_up() -> None:
 def test_no_secret_is_shown() -> None:
     shown = f"{cards!r} {look_up()!r} {cards.place()} {look_up().port.node.text()}"
     assert "s3cret" not in shown
-    assert cards.place() == "postgresql://db.example.com/crm"
+    assert cards.place() == "postgresql://db.example.com:5432/crm"
+    assert "k3y" not in repr(parse("postgresql://db/crm?sslpassword=k3y"))
 
 
 def test_how_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +151,33 @@ def test_how_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (told["url"], told["options"]["password"]) == ("jdbc:postgresql://[::1]:6000/my%20db", "a@b/c")
     without = PostgresTable("postgresql://reader@db/crm", "cards", Card).connection(starting=True)
     assert without["options"]["password"] == os.environ["PGPASSWORD"]
+    elsewhere = PostgresTable(
+        "postgresql://${CRM_USER}:${CRM_PASS}@${CRM_HOST}:${CRM_PORT}/crm", "cards", Card
+    )
+    assert elsewhere.place() == "postgresql://crm_host:5432/crm"
+    monkeypatch.setenv("CRM_PORT", "6000")
+    assert elsewhere.place() == "postgresql://crm_host:6000/crm"
+    own = PostgresTable(
+        "postgresql://db/crm?options=-c%20statement_timeout=9&socketTimeout=9&logServerErrorDetail=true",
+        "cards",
+        Card,
+    ).connection(starting=True)["options"]
+    assert own["options"] == "-c statement_timeout=25000 -c statement_timeout=9"
+    assert (own["socketTimeout"], own["logServerErrorDetail"]) == ("9", "false")
+
+
+def test_who_names_no_user_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "pgpass"
+    file.write_text("*:*:*:named:1\n*:*:*:me:2\n", encoding="utf-8")
+    file.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(file))
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setenv("PGUSER", "named")
+    address = parse("postgresql://db/crm?sslmode=require")
+    assert address.properties() == {"sslmode": "require", "user": "named", "password": "1"}
+    monkeypatch.delenv("PGUSER")
+    monkeypatch.setenv("LOGNAME", "me")
+    assert address.properties() == {"sslmode": "require", "user": "me", "password": "2"}
 
 
 def test_passwords_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,11 +189,20 @@ def test_passwords_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         r"db:*:crm:reader:a\:b\\c",
         "*:*:*:*:last",
     ]
-    file.write_text("\n".join(lines), encoding="utf-8")
+    file.write_bytes(b"# \xe4\n*:*:*:\xe4:no\n" + "\n".join(lines).encode())
+    file.chmod(0o600)
     monkeypatch.delenv("PGPASSWORD", raising=False)
     monkeypatch.setenv("PGPASSFILE", str(file))
     assert password("db", 5432, "crm", "reader") == r"a:b\c"
     assert [password("db", 5432, "crm", "writer")] == ["2"]
     assert password("elsewhere", 5432, "crm", "writer") == "last"
-    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "none"))
+    file.chmod(0o640)
+    with pytest.raises(SettingsError, match="others than its owner") as caught:
+        password("db", 5432, "crm", "reader")
+    assert str(caught.value.cure).startswith("chmod 600 ")
+    assert "a:b" not in str(caught.value)
+    file.write_text("other:*:*:*:1", encoding="utf-8")
     assert password("db", 5432, "crm", "reader") is None
+    for none in (tmp_path / "none", tmp_path):
+        monkeypatch.setenv("PGPASSFILE", str(none))
+        assert password("db", 5432, "crm", "reader") is None

@@ -31,6 +31,7 @@ from headrace.plan.layers import Layers
 from headrace.plan.remote import specification
 from headrace.run import query, remote
 from headrace.run import settings as all_settings
+from headrace.run.failure import asked
 from headrace.testing import Harness
 from tests.deliver.waiting import SECONDS, until
 from tests.lookup.crm import START, Card, Crm, Customer, Order, Whole, order, orders
@@ -156,6 +157,46 @@ def test_no_more_queries_run_at_a_time_than_are_allowed(spark: SparkSession, crm
     server.close()
     connected = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'headrace'"
     until(lambda: crm.ask(connected) == [])
+
+
+def server_of(spark: SparkSession, table: PostgresTable, on: dict[str, str]) -> Any:
+    """Return what asks a table, without a pipeline around it."""
+    jvm: Any = spark._jvm
+    looked_up = orders.lookup("asked", table, on=on, suffix="_2", cache="0 seconds")
+    told = json.dumps(specification(looked_up.port.node, "direct"))  # type: ignore[arg-type]
+    return jvm.headrace.remote.Postgres(jvm.headrace.remote.RemoteTable.parse(told))
+
+
+def test_a_real_has_one_value_also_once_the_driver_has_prepared_the_query(
+    spark: SparkSession, crm: Crm
+) -> None:
+    @record
+    class Scored:
+        name: str
+        score: float | None
+
+    crm.ask("UPDATE sales.customers SET score = 1.1 WHERE id = 5000")
+    server = server_of(spark, crm.customers(Scored), {"card": "name"})
+    # The driver prepares what it has asked for five times, and reads it in another form from then on.
+    rows = {bytes(server.ask(["c5000"])["c5000"].row()) for _ in range(8)}
+    server.close()
+    assert len(rows) == 1
+
+
+def test_a_query_that_takes_too_long_is_not_repeated(spark: SparkSession, crm: Crm) -> None:
+    @record
+    class Named:
+        id: int
+        name: str | None
+
+    crm.ask("CREATE VIEW stuck AS SELECT id, name FROM sales.customers, pg_sleep(60)")
+    address = f"{crm.address}?options=-c%20statement_timeout=500"
+    server = server_of(spark, PostgresTable(address, "stuck", Named), {"customer": "id"})
+    with pytest.raises(RunError, match=r"takes too long: .* statement timeout") as caught:
+        asked(lambda: server.ask([1]))
+    assert "an index on id" in str(caught.value.cure)
+    assert (server.queries(), server.retries()) == (1, 0)
+    server.close()
 
 
 def test_a_server_that_is_killed_and_comes_back_is_waited_for(spark: SparkSession, crm: Crm) -> None:

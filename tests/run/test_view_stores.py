@@ -200,7 +200,8 @@ def test_a_file_that_a_pipeline_is_about_to_make_a_store_is_none_yet(tmp_path: P
         ("postgresql://u:hunter2@h:x/db", "postgresql://user@host:port/database"),
         ("postgresql:///db", "postgresql://user@host:port/database"),
         ("postgresql://u:hunter2@h", "postgresql://user@host:port/database"),
-        ("postgresql://u:hunter2@h/db?password=hunter2", "no other options than sslmode"),
+        ("postgresql://u:hunter2@h/db?password=hunter2", "no user or password among the options"),
+        ("postgresql://u:hunter2@h/db?connectTimeout=1", "no other options than sslmode"),
         ("hdfs://u:hunter2@h/db", "a folder of the driver's machine"),
     ],
 )

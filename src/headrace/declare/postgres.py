@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 from collections.abc import Callable
@@ -10,10 +11,12 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from headrace.declare.pgpass import password
+from headrace.errors import SettingsError
 
 SHAPE = "postgresql://user@host:port/database"
 _SCHEMES = ("postgresql", "postgres")
 _PORT = 5432
+_NO_OPTIONS = ("user", "password")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -21,32 +24,51 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 class Address:
     """A database of a PostgreSQL server, who asks, and the options that followed a `?`.
 
-    Without a password of its own that of the environment counts: PGPASSWORD, the file that PGPASSFILE names,
-    or ~/.pgpass.
+    Without a user of its own it is PGUSER, else who runs this; without a password of its own that of the
+    environment counts: PGPASSWORD, the file that PGPASSFILE names, or ~/.pgpass.
     """
 
     host: str
     port: int
     database: str
     user: str | None
-    options: tuple[tuple[str, str], ...] = ()
+    # Passwords may be among them, too: that of a key, for example.
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     password: str | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         """Return it as people are told, without the password."""
-        user = f"{quote(self.user, safe='')}@" if self.user else ""
-        return f"postgresql://{user}{_bracketed(self.host)}:{self.port}/{quote(self.database, safe='')}"
+        return self.place().replace("//", f"//{quote(self.user, safe='')}@", 1) if self.user else self.place()
+
+    def place(self) -> str:
+        """Return the server and the database, without who asks."""
+        return f"postgresql://{_bracketed(self.host)}:{self.port}/{quote(self.database, safe='')}"
 
     def jdbc(self) -> str:
         """Return what the JVM's driver calls it."""
-        return f"jdbc:postgresql://{_bracketed(self.host)}:{self.port}/{quote(self.database, safe='')}"
+        return f"jdbc:{self.place()}"
 
     def properties(self) -> dict[str, str]:
-        """Return user, password and options for the JVM's driver, which does not look for any itself."""
-        user = self.user or os.environ.get("PGUSER", "")
+        """Return user, password and options, by names that Python's driver and the JVM's both know.
+
+        Each driver would look for a user and a password itself where none is given: the JVM's on the machine
+        of an executor, and without PGUSER. So they are found here, once.
+        """
+        user = self._asks()
         secret = self.password or password(self.host, self.port, self.database, user)
-        named = {"user": user, "password": secret}
-        return {**dict(self.options), **{name: value for name, value in named.items() if value}}
+        return {**dict(self.options), "user": user, **({"password": secret} if secret else {})}
+
+    def _asks(self) -> str:
+        named = self.user or os.environ.get("PGUSER")
+        if named:
+            return named
+        try:
+            return getpass.getuser()
+        except (ImportError, KeyError, OSError):
+            raise SettingsError(
+                f"the address {self} names no user, and this machine has no name for who runs this",
+                cure="name the user in the address (postgresql://user@…), or in $PGUSER",
+            ) from None
 
 
 def is_address(text: str) -> bool:
@@ -70,8 +92,11 @@ def parse(text: Any, variable: Callable[[str], str] | None = None) -> Address:
         raise ValueError(SHAPE) from None
     database = unquote(parts.path.removeprefix("/"))
     whole = parts.scheme in _SCHEMES and parts.hostname and database and "/" not in parts.path[1:]
-    if not whole or parts.fragment:
+    # An @ behind the host says that what looks like a host, a port and a database is a piece of a password.
+    if not whole or parts.fragment or "@" in parts.path + parts.query:
         raise ValueError(SHAPE)
+    if any(name.lower() in _NO_OPTIONS for name, _ in options):
+        raise ValueError(f"{SHAPE}, with no {' or '.join(_NO_OPTIONS)} among the options")
     return Address(
         str(parts.hostname),
         port,

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from headrace.declare import postgres
 from headrace.declare.datatype import DataType, DecimalNumber, Field, Scalar
@@ -17,6 +16,7 @@ from headrace.errors import DeclarationError, SettingsError, caller
 _SHOWN = (
     'write for example "postgresql://reader@db.example.com:5432/crm"; the password comes from $PGPASSWORD'
 )
+_PORT = re.compile(r":\$\{(\w+)\}(?=/)")
 _TABLE = re.compile(r"[^.]+(\.[^.]+)?")
 
 
@@ -28,9 +28,10 @@ class PostgresTable:
 
         customers = PostgresTable("postgresql://reader@db/crm", "sales.customers", Customer)
 
-    `${NAME}` in the address is the environment's value at the start, so that no secret stands in a file;
-    a password that is not in the address comes from $PGPASSWORD, else from the file that $PGPASSFILE names.
-    What follows `?` are options of the JDBC driver, such as `sslmode=verify-full`. A field is read from a
+    `${NAME}` in the address is the environment's value at the start, so that no secret stands in a file.
+    A user that is not in the address is $PGUSER, else who runs this; a password that is not in it comes
+    from $PGPASSWORD, else from the file that $PGPASSFILE names. What follows `?` are options of the JDBC
+    driver, such as `sslmode=verify-full`; an @ in there is written %40. A field is read from a
     column of its own name: text, varchar, uuid and enums as `str`, whole numbers as `int`, real and double
     as `float`, numeric as `Decimal`, timestamptz as `datetime`, date, bytea and boolean as what they are.
     """
@@ -68,14 +69,23 @@ class PostgresTable:
 
     def place(self) -> str:
         """Return the server and the database, without user and password."""
-        parts = urlsplit(self.url)
-        return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return self._found(starting=False).place()
 
     def connection(self, *, starting: bool) -> dict[str, Any]:
         """Return where to connect, and how; secrets are in there, `starting` says that they are needed."""
-        address = _address(self.url, self.where, lambda name: self._variable(name, starting=starting))
-        options = {**_ALWAYS, **address.properties()}
-        return {"url": address.jdbc(), "place": self.place(), "options": options}
+        address = self._found(starting=starting)
+        options = {**_USUAL, **address.properties(), **_FORCED}
+        # Of several -c of one name the last counts.
+        options["options"] = f"{_LIMIT} {dict(address.options).get('options', '')}".rstrip()
+        return {"url": address.jdbc(), "place": address.place(), "options": options}
+
+    def _found(self, *, starting: bool) -> Address:
+        def unknown(port: re.Match[str]) -> str:
+            return port[0] if starting or port[1] in os.environ else ""
+
+        # Plans are made without the environment's values; only of a port the name is none.
+        url = _PORT.sub(unknown, self.url)
+        return _address(url, self.where, lambda name: self._variable(name, starting=starting))
 
     def _variable(self, name: str, *, starting: bool) -> str:
         value = os.environ.get(name)
@@ -88,7 +98,7 @@ class PostgresTable:
         return name if value is None else value
 
 
-_ALWAYS = {
+_USUAL = {
     "ApplicationName": "headrace",
     "readOnly": "true",
     "connectTimeout": "10",
@@ -96,6 +106,14 @@ _ALWAYS = {
     "tcpKeepAlive": "true",
 }
 """Options of the connection, unless the address has its own: nothing may hang for ever."""
+
+_LIMIT = "-c statement_timeout=25000"
+"""Below socketTimeout: a query that is slow must not look like a server that is gone, and be asked again."""
+
+_FORCED = {
+    # Details of a failure have rows in them.
+    "logServerErrorDetail": "false",
+}
 
 
 def _address(url: Any, where: str, variable: Callable[[str], str]) -> Address:

@@ -28,8 +28,7 @@ def connect(address: Address, purpose: str, **options: Any) -> psycopg.Connectio
     """Connect; `purpose` begins the sentence that says why not, such as ``the views``."""
     import psycopg
 
-    given = {"user": address.user, "password": address.password, **dict(address.options)}
-    options |= {name: value for name, value in given.items() if value is not None}
+    options |= address.properties()
     try:
         return psycopg.connect(
             host=address.host,
@@ -50,6 +49,5 @@ def connect(address: Address, purpose: str, **options: Any) -> psycopg.Connectio
 
 def for_jvm(address: Address, purpose: str) -> Mapping[str, str]:
     """Return how the JVM's driver connects, once it is seen that one can."""
-    with connect(address, purpose) as connection:
-        # Who names no user is whom the system says, to Python's driver as to the JVM's.
-        return {"url": address.jdbc(), "user": connection.info.user, **address.properties()}
+    connect(address, purpose).close()
+    return {"url": address.jdbc(), **address.properties()}

@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -90,10 +91,13 @@ class Running:
         manifests.write(self._folder, replace(self._manifest, finished=True))
 
     def _forget(self) -> None:
-        asked(lambda: self._kernel.jvm.headrace.clock.Clock.close(self._query))
-        asked(lambda: self._kernel.jvm.headrace.deliver.Producers.close(self.pipeline))
-        asked(lambda: self._kernel.jvm.headrace.deliver.Views.close(self.pipeline))
-        asked(lambda: self._kernel.jvm.headrace.remote.Lookups.close(self.pipeline))
+        jvm = self._kernel.jvm
+        # Each is closed, the last named first, whatever becomes of the others.
+        with ExitStack() as closing:
+            closing.callback(asked, lambda: jvm.headrace.remote.Lookups.close(self.pipeline))
+            closing.callback(asked, lambda: jvm.headrace.deliver.Views.close(self.pipeline))
+            closing.callback(asked, lambda: jvm.headrace.deliver.Producers.close(self.pipeline))
+            closing.callback(asked, lambda: jvm.headrace.clock.Clock.close(self._query))
 
 
 def precheck(pipeline: Pipeline, settings: Settings) -> tuple[Layers, manifests.Manifest | None]:

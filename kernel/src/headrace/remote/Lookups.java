@@ -68,7 +68,7 @@ public final class Lookups {
     PostgresCheck.check(RemoteTable.parse(json));
   }
 
-  /** What a look-up has done in this JVM: queries, keys that they asked for, keys that were known, tries that failed. */
+  /** What a look-up has done in this JVM: queries, keys that they asked for, keys that were known, tries that failed; only tests ask. */
   public static long[] counts(String pipeline, String step) {
     long[] counts = new long[4];
     OPENED.forEach((table, opened) -> {

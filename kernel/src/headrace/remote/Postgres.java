@@ -1,5 +1,6 @@
 package headrace.remote;
 
+import headrace.postgres.Passing;
 import headrace.remote.RemoteException.Kind;
 import java.sql.Connection;
 import java.sql.Driver;
@@ -13,7 +14,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
-import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -21,6 +21,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.StringType;
 
 /**
@@ -32,10 +34,10 @@ public final class Postgres implements Asked, AutoCloseable {
   private static final String DRIVER = "org.postgresql.Driver";
   private static final long FIRST_PAUSE_MILLIS = 50;
   private static final long LONGEST_PAUSE_MILLIS = 5_000;
-  /** What passes by itself: the server starts, stops, has no connection left; a deadlock. Connections lost are of the class 08. */
-  private static final Set<String> PASSING = Set.of("57P01", "57P02", "57P03", "57P05", "53300", "40001", "40P01");
   /** The driver's word where it has no password, or not the encryption that is wanted. */
   private static final String REJECTED = "08004";
+  /** A query that has reached statement_timeout, or that somebody on the server has cancelled. */
+  private static final String CANCELLED = "57014";
   private static final Pattern UUID = Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
 
   private final RemoteTable table;
@@ -60,7 +62,7 @@ public final class Postgres implements Asked, AutoCloseable {
     return queries.sum();
   }
 
-  /** How many ran at a time at most. */
+  /** How many ran at a time at most; only tests ask. */
   public int mostRunning() {
     return mostRunning.get();
   }
@@ -121,6 +123,10 @@ public final class Postgres implements Asked, AutoCloseable {
   private void giveBack(Open open, boolean sound) {
     if (sound && !closed) {
       idle.push(open);
+      if (closed) {
+        // Between the look and the push: whoever closed has not seen it.
+        closeIdle();
+      }
       return;
     }
     closeQuietly(open.connection);
@@ -176,11 +182,19 @@ public final class Postgres implements Asked, AutoCloseable {
     boolean texts = table.keyType() instanceof StringType;
     columns.add(quoted.apply(table.key()) + (texts ? "::text" : "::bigint"));
     for (var field : table.row().fields()) {
-      // As text, whatever it is there: numbers of another system, an enum, a uuid.
-      columns.add(quoted.apply(field.name()) + (field.dataType() instanceof StringType ? "::text" : ""));
+      columns.add(quoted.apply(field.name()) + cast(field.dataType()));
     }
     String type = uuids ? "uuid[]" : texts ? "text[]" : "bigint[]";
     return "SELECT " + String.join(", ", columns) + " FROM " + table.name() + " WHERE " + quoted.apply(table.key()) + " = ANY (?::" + type + ")";
+  }
+
+  private static String cast(DataType type) {
+    if (type instanceof StringType) {
+      // Whatever it is there: numbers of another system, an enum, a uuid.
+      return "::text";
+    }
+    // A real of 1.1 is not 1.1. The driver gets it as text first, as binary once it has prepared the query, and makes two numbers of it.
+    return type instanceof DoubleType ? "::float8" : "";
   }
 
   static Connection connect(RemoteTable table) throws SQLException {
@@ -201,8 +215,7 @@ public final class Postgres implements Asked, AutoCloseable {
   }
 
   static boolean passes(SQLException failure) {
-    String state = failure.getSQLState();
-    return state != null && !state.equals(REJECTED) && (state.startsWith("08") || PASSING.contains(state));
+    return Passing.is(failure);
   }
 
   private static RemoteException unreachable(RemoteTable table, SQLException failure, long waited) {
@@ -222,6 +235,10 @@ public final class Postgres implements Asked, AutoCloseable {
     if (state.startsWith("28") || state.equals("42501") || state.equals(REJECTED)) {
       return new RemoteException(Kind.SET, table, "is refused: " + words(failure),
           "see to the user, its password (in $PGPASSWORD, or as ${NAME} in the address) and what it may read", failure);
+    }
+    if (state.equals(CANCELLED)) {
+      return new RemoteException(Kind.RUNNING, table, "takes too long: " + words(failure),
+          "is there an index on " + table.key() + "? Else ask for fewer keys at a time (batch=)", failure);
     }
     if (state.equals("3D000")) {
       return new RemoteException(Kind.DECLARED, table, "is not there: " + words(failure), "correct the address", failure);

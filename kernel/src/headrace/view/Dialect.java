@@ -33,7 +33,8 @@ interface Dialect {
   /** What the database says of a failure, without any row in it. */
   String told(Exception failure);
 
-  String cure();
+  /** What to do about a failure. */
+  String cure(Exception failure);
 
   static String quoted(String name) {
     return '"' + name.replace("\"", "\"\"") + '"';

@@ -2,6 +2,7 @@ package headrace.view;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import headrace.deliver.DeliveryException;
+import headrace.postgres.Passing;
 import java.sql.BatchUpdateException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -10,7 +11,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
 import java.util.Properties;
-import java.util.Set;
 
 /**
  * A PostgreSQL database: each pipeline has a schema of its name.
@@ -21,14 +21,10 @@ final class PostgresDialect implements Dialect {
   /** The first that has indexes to which one null is another. */
   private static final int OLDEST = 15;
 
-  /** Our own session was ended, since this driver hung in the middle of a transaction. */
-  private static final String IDLE_TOO_LONG = "25P03";
-
-  /** A server that is being stopped, has crashed, or is starting. */
-  private static final Set<String> AWAY = Set.of("57P01", "57P02", "57P03", IDLE_TOO_LONG);
-
   /** The channel on which followers are woken. */
   private static final String CHANNEL = "headrace_views";
+
+  private static final String AGAIN = ", then run the pipeline again: it goes on from its checkpoint";
 
   private static final org.postgresql.Driver DRIVER = new org.postgresql.Driver();
 
@@ -69,12 +65,14 @@ final class PostgresDialect implements Dialect {
     if (version < OLDEST) {
       throw new DeliveryException("the views in " + spec.place() + " are in PostgreSQL " + version, "use PostgreSQL " + OLDEST + " or newer");
     }
+    // Who has waited for the history's row must see what the other has made of it, whatever the server's default is.
+    connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
     connection.setAutoCommit(false);
     String schema = Dialect.quoted(spec.pipeline());
     try (Statement statement = connection.createStatement()) {
       statement.execute("SET search_path = " + schema);
-      // A driver that hangs in the middle of an epoch must not keep its successor away for ever.
-      statement.execute("SET lock_timeout = '30s'");
+      // A driver that hangs in the middle of an epoch must not keep its successor away for ever, which waits for its end and longer.
+      statement.execute("SET lock_timeout = '90s'");
       statement.execute("SET idle_in_transaction_session_timeout = '60s'");
       // The checkpoint goes on once this has committed: a crash of the server must not take it back.
       statement.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'");
@@ -191,8 +189,7 @@ final class PostgresDialect implements Dialect {
 
   @Override
   public boolean passes(SQLException failure) {
-    String state = failure.getSQLState();
-    return state != null && (state.startsWith("08") || AWAY.contains(state));
+    return Passing.is(failure);
   }
 
   @Override
@@ -203,7 +200,24 @@ final class PostgresDialect implements Dialect {
   }
 
   @Override
-  public String cure() {
-    return "see that the server runs and the user may write there, then run the pipeline again: it goes on from its checkpoint";
+  public String cure(Exception failure) {
+    String state = failure instanceof SQLException sql && sql.getSQLState() != null ? sql.getSQLState() : "";
+    return switch (state) {
+      case "21000" -> "the database takes two keys of one epoch for the same, such as 0.0 and -0.0: make them one ahead of the view";
+      case "42501" -> "see what the user may write there" + AGAIN;
+      case "55P03" -> "see who else holds locks on the tables of the views, and end it" + AGAIN;
+      default -> cureOfClass(state.isEmpty() ? "" : state.substring(0, 2));
+    };
+  }
+
+  private String cureOfClass(String kind) {
+    return switch (kind) {
+      case "08", "57" -> "see that the server runs, and can be reached" + AGAIN;
+      case "22", "23" -> "see which rule of the view's table in the schema " + spec.pipeline() + " the rows break, and change the rows or the rule";
+      case "28" -> "see to the user and its password" + AGAIN;
+      case "3D" -> "correct the setting views.store";
+      case "53" -> "give the server what it lacks" + AGAIN;
+      default -> "see what the server says" + AGAIN;
+    };
   }
 }

@@ -127,7 +127,7 @@ final class SqliteDialect implements Dialect {
   }
 
   @Override
-  public String cure() {
+  public String cure(Exception failure) {
     return "check the setting views.store, and that nobody holds a lock on the file";
   }
 }

@@ -50,6 +50,9 @@ public final class ViewStore implements AutoCloseable {
   /** Null after it broke, until the next transaction. */
   private Connection connection;
 
+  /** Said before the connection is free: who waits for a server does not wait on, and nobody connects anew. */
+  private volatile boolean closed;
+
   /** A piece of work that is done whole or not at all, and may be done again. */
   private interface Work<T> {
     T on(Connection connection) throws SQLException, IOException;
@@ -259,6 +262,9 @@ public final class ViewStore implements AutoCloseable {
   private synchronized <T> T inTransaction(String what, Work<T> work) {
     long deadline = System.nanoTime() + patience.toNanos();
     while (true) {
+      if (closed) {
+        throw new DeliveryException("the store of views in " + spec.place() + " " + what + ": it was closed", "run the pipeline again");
+      }
       try {
         if (connection == null) {
           connection = dialect.open();
@@ -273,7 +279,7 @@ public final class ViewStore implements AutoCloseable {
           throw told;
         }
         letGo();
-        if (System.nanoTime() > deadline) {
+        if (closed || System.nanoTime() > deadline) {
           throw told;
         }
         pause(told);
@@ -302,7 +308,7 @@ public final class ViewStore implements AutoCloseable {
   }
 
   private DeliveryException failed(String what, Exception failure) {
-    return new DeliveryException("the store of views in " + spec.place() + " " + what + ": " + dialect.told(failure), dialect.cure());
+    return new DeliveryException("the store of views in " + spec.place() + " " + what + ": " + dialect.told(failure), dialect.cure(failure));
   }
 
   private void rollBack(RuntimeException because) {
@@ -329,13 +335,16 @@ public final class ViewStore implements AutoCloseable {
   }
 
   @Override
-  public synchronized void close() {
-    try {
-      if (connection != null) {
-        connection.close();
+  public void close() {
+    closed = true;
+    synchronized (this) {
+      try {
+        if (connection != null) {
+          connection.close();
+        }
+      } catch (SQLException failure) {
+        throw failed("cannot be closed", failure);
       }
-    } catch (SQLException failure) {
-      throw failed("cannot be closed", failure);
     }
   }
 }

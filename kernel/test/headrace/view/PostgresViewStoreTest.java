@@ -21,6 +21,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -175,6 +176,33 @@ class PostgresViewStoreTest extends ViewStoreContract {
     Map<String, String> connection = Map.of("url", "jdbc:postgresql://127.0.0.1:1/headrace", "user", "headrace");
     Exception told = assertThrows(DeliveryException.class, () -> new ViewStore(new ViewSpec("postgresql://somewhere", connection, "p", "c", List.of())));
     assertTrue(told.getMessage().contains("cannot be opened") && told.getMessage().contains("; cure: "), told.getMessage());
+  }
+
+  @Test
+  void whoWaitsOutlastsOneThatHangsAndSeesWhatItDid() throws SQLException {
+    Map<String, String> options = new HashMap<>(CONNECTION);
+    options.put("options", "-c default_transaction_isolation=serializable");
+    ViewSpec spec = new ViewSpec("postgresql://somewhere", options, pipeline, "c", List.of());
+    String asked = "SELECT current_setting('transaction_isolation'), "
+        + "current_setting('lock_timeout')::interval - current_setting('idle_in_transaction_session_timeout')::interval >= '10s'";
+    try (Connection open = new PostgresDialect(spec).open(); Statement statement = open.createStatement();
+        ResultSet found = statement.executeQuery(asked)) {
+      found.next();
+      assertEquals("read committed", found.getString(1));
+      assertTrue(found.getBoolean(2));
+    }
+  }
+
+  @Test
+  void keysThatAreOneToTheDatabaseAreToldAsThat() {
+    View view = new View(3, "numbers", List.of("n"), List.of(new View.Column("n", View.Kind.NUMBER), new View.Column("m", View.Kind.WHOLE)));
+    try (ViewStore store = new ViewStore(spec("c", List.of(view)))) {
+      store.adopt();
+      List<Change> same = Stream.of("0.0", "-0.0")
+          .map(n -> new Change(3, bytes("{\"n\":" + n + "}"), bytes("{\"n\":" + n + ",\"m\":1}"))).toList();
+      Exception told = assertThrows(DeliveryException.class, () -> store.apply(0, same));
+      assertTrue(told.getMessage().contains("two keys of one epoch for the same"), told.getMessage());
+    }
   }
 
   @Test

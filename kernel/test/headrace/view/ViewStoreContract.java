@@ -49,6 +49,16 @@ abstract class ViewStoreContract {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
+  @Test
+  void whatWasClosedStaysClosed() {
+    ViewStore store = new ViewStore(spec("c"));
+    store.adopt();
+    store.close();
+    store.close();
+    Exception told = assertThrows(DeliveryException.class, () -> store.apply(0, List.of(put("x", 1, "1"))));
+    assertTrue(told.getMessage().contains("it was closed"), told.getMessage());
+  }
+
   List<String> rows(String sql) throws SQLException {
     List<String> found = new ArrayList<>();
     try (Connection reader = reader(); ResultSet rows = reader.createStatement().executeQuery(sql)) {
