@@ -3,9 +3,11 @@
 What a pipeline file needs is here; nothing of it starts a JVM.
 """
 
+from headrace.declare.after_match import AfterMatch, NoSkip, SkipPastLast, SkipToFirst, SkipToLast, SkipToNext
 from headrace.declare.aggregate import limited
 from headrace.declare.functions import F
 from headrace.declare.keyed import Keyed, Windowed
+from headrace.declare.pattern import Pattern
 from headrace.declare.pipeline import Pipeline
 from headrace.declare.record import Precision, decimal, record
 from headrace.declare.sink import Delivery, Kafka
@@ -42,6 +44,7 @@ __all__ = [
     "AfterAll",
     "AfterAny",
     "AfterCount",
+    "AfterMatch",
     "AtWatermark",
     "Bounded",
     "CheckpointError",
@@ -59,6 +62,8 @@ __all__ = [
     "Hopping",
     "Kafka",
     "Keyed",
+    "NoSkip",
+    "Pattern",
     "Perfect",
     "Pipeline",
     "PlanError",
@@ -69,6 +74,10 @@ __all__ = [
     "Session",
     "SettingsError",
     "SetupError",
+    "SkipPastLast",
+    "SkipToFirst",
+    "SkipToLast",
+    "SkipToNext",
     "Sliding",
     "Stream",
     "Table",

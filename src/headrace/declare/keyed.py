@@ -29,6 +29,8 @@ from headrace.declare.window import Custom, Global, Sliding, Window
 from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
+    from headrace.declare.after_match import AfterMatch
+    from headrace.declare.pattern import Pattern
     from headrace.declare.stream import Stream
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -110,6 +112,31 @@ class Keyed:
         made = ranking(rows, by, columns, port=port, keys=self.keys, taken=TAKEN, where=where)
         node = TopNode(name=name, where=where, parents=(port,), keys=self.keys, ranking=made, keep=length)
         return Stream(Port(node))
+
+    def match(
+        self,
+        name: str,
+        pattern: "Pattern",
+        *,
+        order_by: ColumnOrName | Sequence[ColumnOrName] | None = None,
+        after_match: "AfterMatch | None" = None,
+    ) -> "Stream":
+        """Find a pattern in the rows of each key; return a row per match: keys, start, end, and the steps.
+
+        Each step is a column, an array of the rows that it took. Rows are matched in the order of their event
+        times, once the watermark has passed them; those of one time by `order_by`, then by their position in
+        the topic. Rows that come after the watermark has passed their time leave through ``.late``, partial
+        matches that ran out of time through ``.timed_out``. `after_match` says what is given up once a match
+        is found, by default nothing. `name` is the identity of the state.
+
+        >>> tested = payments.key_by("card").match("card-testing", probing)  # doctest: +SKIP
+        """
+        from headrace.declare.after_match import NoSkip
+        from headrace.declare.match import match
+        from headrace.declare.stream import Stream
+
+        chosen = NoSkip() if after_match is None else after_match
+        return Stream(Port(match(name, self.port, self.keys, pattern, order_by, chosen, caller())))
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,14 @@ def row_expression(value: Any, port: Port, where: str) -> Expression:
                 where=where,
                 cure=f"write F.lit({value!r}) for a constant" if isinstance(expression, Value) else "use F",
             )
+    check_row_expression(expression, port, where)
+    return expression
+
+
+def check_row_expression(expression: Expression, port: Port, where: str) -> None:
+    """Refuse what is not computed from one row, and columns that the row does not have."""
     _check_functions(expression, where)
     check_columns(expression, port, where)
-    return expression
 
 
 def check_columns(expression: Expression, port: Port, where: str) -> None:

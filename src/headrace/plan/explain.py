@@ -10,6 +10,7 @@ from headrace.declare.duration import spell
 from headrace.declare.expr import Call, Expression, Given, Method
 from headrace.declare.join import IntervalJoinNode
 from headrace.declare.join_table import LookupJoinNode, VersionsNode
+from headrace.declare.match import MatchNode
 from headrace.declare.node import (
     DedupNode,
     Node,
@@ -132,6 +133,8 @@ def losses(layers: Layers) -> list[dict[str, str]]:
 def _limit(node: StatefulNode) -> str:
     if isinstance(node, IntervalJoinNode | LookupJoinNode):
         return "the watermark allows" if not node.lateness else "the join's lateness"
+    if isinstance(node, MatchNode):
+        return "the watermark allows"
     return "their window"
 
 
@@ -261,6 +264,10 @@ def does(node: Node) -> str:  # noqa: C901, PLR0911 - one for each kind of step
         return _joins(node)
     if isinstance(node, LookupJoinNode):
         return _joins_table(node)
+    if isinstance(node, MatchNode):
+        by = f" by {', '.join(node.keys)}" if node.keys else " of all rows"
+        order = f", by {', '.join(each.text() for each in node.order)}" if node.order else ""
+        return f"match{by}: {node.text()}; in the order of event time{order}; holds {node.grows}"
     if isinstance(node, VersionsNode):
         return f"every record as a version of its {', '.join(node.keys)}"
     if isinstance(node, TableStep):

@@ -1,0 +1,112 @@
+"""The step that looks for a pattern in the rows of each key."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from headrace.declare.after_match import AfterMatch, NoSkip, check_after_match
+from headrace.declare.datatype import TIMESTAMP, DataType
+from headrace.declare.duration import spell
+from headrace.declare.expr import Expression
+from headrace.declare.join import check_followed
+from headrace.declare.keyed import check_late, check_step_name
+from headrace.declare.node import Port, PortName, StatefulNode
+from headrace.declare.pattern import END, START, Pattern, check_pattern
+from headrace.declare.projection import check_row_expression
+from headrace.declare.top import Order, orders
+from headrace.errors import DeclarationError, HeadraceError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatchNode(StatefulNode):
+    """The matches of a pattern in the rows of each key, in the order of their event times."""
+
+    verb: ClassVar[str] = "match"
+    retimes: ClassVar[bool] = True
+
+    pattern: Pattern
+    after_match: AfterMatch
+    order: tuple[Order, ...] = ()
+    """What rows of one time are ordered by, before their position in the topic."""
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The keys, start and end, and the events of each step."""
+        return (*self.keys, START, END, *self.pattern.names)
+
+    @property
+    def stem(self) -> str:
+        """The step's name."""
+        return self.name
+
+    @property
+    def ports(self) -> tuple[PortName, ...]:
+        """Matches, partial ones that ran out of time, and rows that came too late to be put in order."""
+        return ("out", "timed_out", "late")
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The conditions, and what rows are ordered by."""
+        return (*self.pattern.expressions, *(each.written for each in self.order))
+
+    @property
+    def grows(self) -> str:
+        """What the state holds, in words."""
+        for_long = "for as long as they may be completed"
+        if self.pattern.length is not None:
+            for_long = f"for up to {spell(self.pattern.length)}"
+        return f"rows from the watermark on, and the partial matches of each key {for_long}"
+
+    def text(self) -> str:
+        """Return what is looked for, in words."""
+        told = self.pattern.text()
+        return told if self.after_match == NoSkip() else f"{told}; after a match {self.after_match.text()}"
+
+    def _type(self, column: str) -> DataType | None:
+        if column in self.keys:
+            return self.parents[0].column_type(column)
+        return TIMESTAMP if column in {START, END} else None
+
+
+def match(
+    name: Any, port: Port, keys: tuple[str, ...], pattern: Any, order_by: Any, after_match: Any, where: str
+) -> MatchNode:
+    """Return the checked step."""
+    check_step_name(name, "match", where)
+    found = check_pattern(pattern, where)
+    check_followed(port, where)
+    check_late(port, where)
+    for step in found.walk():
+        for condition in (step.condition, step.until):
+            if condition is not None:
+                check_row_expression(condition, port, condition.where or where)
+    check_names(keys, found, where)
+    return MatchNode(
+        name=name,
+        where=where,
+        parents=(port,),
+        keys=keys,
+        pattern=found,
+        after_match=check_after_match(after_match, found.names, where),
+        order=() if order_by is None else orders(order_by, port, where, verb="match"),
+    )
+
+
+def check_names(
+    keys: tuple[str, ...], pattern: Pattern, where: str, kind: type[HeadraceError] = DeclarationError
+) -> None:
+    """Refuse columns of one name, in any case: to Spark they are one."""
+    steps = {name.lower() for name in pattern.names}
+    for key in keys:
+        if key.lower() in steps:
+            raise kind(
+                f'the key "{key}" has the name of a step of the pattern',
+                where=where,
+                cure="give the step another name: its events are a column",
+            )
+        if key.lower() in {START, END}:
+            raise kind(
+                f'the key "{key}" has the name of a column that every match has',
+                where=where,
+                cure=f'rename it: .with_columns({key}_key=F.col("{key}")).key_by("{key}_key")',
+            )
