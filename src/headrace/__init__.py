@@ -5,6 +5,7 @@ What a pipeline file needs is here; nothing of it starts a JVM.
 
 from headrace.declare.after_match import AfterMatch, NoSkip, SkipPastLast, SkipToFirst, SkipToLast, SkipToNext
 from headrace.declare.aggregate import limited
+from headrace.declare.earlier import prev, taken
 from headrace.declare.functions import F
 from headrace.declare.keyed import Keyed, Windowed
 from headrace.declare.pattern import Pattern
@@ -89,5 +90,7 @@ __all__ = [
     "__version__",
     "decimal",
     "limited",
+    "prev",
     "record",
+    "taken",
 ]

@@ -3,7 +3,8 @@
 A condition is text that Python and Spark's SQL read alike: ``v == 'a' and n > 3``.
 """
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
@@ -12,16 +13,118 @@ from tests.transcripts.declared import micros
 STRICT, RELAXED, ANY = "strict", "relaxed", "any"
 
 
+Before = Mapping[str, Sequence[Any]]
+"""The events that each step has taken so far."""
+
+
+class Term:
+    """A value that is computed of an event and of those taken before it; null makes null of all around it."""
+
+    def __init__(self, value: Callable[[Any, Before], Any]) -> None:
+        self.value = value
+
+    def _with(self, other: Any, operator: Callable[[Any, Any], Any]) -> "Term":
+        def both(event: Any, before: Before) -> Any:
+            one, two = (
+                self.value(event, before),
+                other.value(event, before) if isinstance(other, Term) else other,
+            )
+            return None if one is None or two is None else operator(one, two)
+
+        return Term(both)
+
+    def __getitem__(self, field: str) -> "Term":
+        return Term(lambda event, before: _field(self.value(event, before), field))
+
+    def __add__(self, other: Any) -> "Term":
+        return self._with(other, operator.add)
+
+    def __mul__(self, other: Any) -> "Term":
+        return self._with(other, operator.mul)
+
+    def __lt__(self, other: Any) -> "Term":
+        return self._with(other, operator.lt)
+
+    def __gt__(self, other: Any) -> "Term":
+        return self._with(other, operator.gt)
+
+    def __le__(self, other: Any) -> "Term":
+        return self._with(other, operator.le)
+
+    def __eq__(self, other: object) -> "Term":  # type: ignore[override]
+        return self._with(other, operator.eq)
+
+    def __ne__(self, other: object) -> "Term":  # type: ignore[override]
+        return self._with(other, operator.ne)
+
+    __hash__ = object.__hash__
+
+    def isNull(self) -> "Term":  # noqa: N802 - as it is in Spark
+        return Term(lambda event, before: self.value(event, before) is None)
+
+    def __or__(self, other: "Term") -> "Term":
+        return Term(lambda event, before: bool(self.value(event, before)) or bool(other.value(event, before)))
+
+
+def _field(row: Any, name: str) -> Any:
+    return None if row is None else row.values[name]
+
+
+class F:
+    @staticmethod
+    def col(name: str) -> Term:
+        return Term(lambda event, _: event.values[name])
+
+
+def prev(step: str) -> Term:
+    return Term(lambda _, before: before[step][-1] if before.get(step) else None)
+
+
+class taken:  # noqa: N801 - as headrace says it
+    def __init__(self, step: str) -> None:
+        self.step = step
+
+    def _of(self, name: str, made: Callable[[list[Any]], Any], nothing: Any = None) -> Term:
+        def value(_: Any, before: Before) -> Any:
+            values = [row.values[name] for row in before.get(self.step, ()) if row.values[name] is not None]
+            return made(values) if values else nothing
+
+        return Term(value)
+
+    def count(self) -> Term:
+        return Term(lambda _, before: len(before.get(self.step, ())))
+
+    def sum(self, name: str) -> Term:
+        return self._of(name, sum, 0)
+
+    def avg(self, name: str) -> Term:
+        return self._of(name, lambda values: sum(values) / len(values))
+
+    def min(self, name: str) -> Term:
+        return self._of(name, min)
+
+    def max(self, name: str) -> Term:
+        return self._of(name, max)
+
+    def first(self, name: str) -> Term:
+        return self._of(name, lambda values: values[0])
+
+    def last(self, name: str) -> Term:
+        return self._of(name, lambda values: values[-1])
+
+
 @dataclass(frozen=True)
 class Condition:
     """Something that is true of an event, or not."""
 
-    text: str
+    said: str | Term
 
-    def __call__(self, event: Any) -> bool:
+    def __call__(self, event: Any, before: Before) -> bool:
+        if isinstance(self.said, Term):
+            return bool(self.said.value(event, before))
         # Our own files; what is null is not true.
         try:
-            return bool(eval(self.text, {"__builtins__": {}}, dict(event.values)))  # noqa: S307
+            return bool(eval(self.said, {"__builtins__": {}}, dict(event.values)))  # noqa: S307
         except TypeError:
             return False
 
@@ -46,8 +149,8 @@ class Step:
         inside = isinstance(self.what, Pattern) and all(step.skippable for step in self.what.steps)
         return not self.negated and (self.optional or inside)
 
-    def fits(self, event: Any) -> bool:
-        return not self.condition or any(all(one(event) for one in each) for each in self.condition)
+    def fits(self, event: Any, before: Before) -> bool:
+        return not self.condition or any(all(one(event, before) for one in each) for each in self.condition)
 
 
 @dataclass(frozen=True)
@@ -74,13 +177,13 @@ class Pattern:
     def not_followed_by(self, step: Any) -> "Pattern":
         return self._then(Step(step, RELAXED, negated=True))
 
-    def where(self, *conditions: str) -> "Pattern":
+    def where(self, *conditions: str | Term) -> "Pattern":
         known = self.steps[-1].condition or ((),)
         more = tuple(map(Condition, conditions))
         # (a or b) and c is a and c, or b and c.
         return self._with(condition=tuple((*each, *more) for each in known))
 
-    def or_where(self, condition: str) -> "Pattern":
+    def or_where(self, condition: str | Term) -> "Pattern":
         return self._with(condition=(*self.steps[-1].condition, (Condition(condition),)))
 
     def times(self, least: int, most: int | None = None) -> "Pattern":
@@ -105,7 +208,7 @@ class Pattern:
     def allow_combinations(self) -> "Pattern":
         return self._with(inner=ANY)
 
-    def until(self, condition: str) -> "Pattern":
+    def until(self, condition: str | Term) -> "Pattern":
         return self._with(until=Condition(condition))
 
     def within(self, length: str, *, since: str = "first") -> "Pattern":
@@ -118,6 +221,13 @@ class Pattern:
             yield step
             if isinstance(step.what, Pattern):
                 yield from step.what.walk()
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether a condition looks at earlier events."""
+        said = [one.said for step in self.walk() for each in step.condition for one in each]
+        said += [step.until.said for step in self.walk() if step.until is not None]
+        return any(isinstance(each, Term) for each in said)
 
     @property
     def names(self) -> tuple[str, ...]:

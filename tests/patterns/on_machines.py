@@ -62,7 +62,8 @@ def declared(case: Case) -> MatchNode:
 
 def write(cases: Iterable[Case], path: Path) -> int:
     """Write the cases for the kernel's tests; return how many there are."""
-    told = [_case(case) for case in cases]
+    # What looks at earlier events is compiled by Spark.
+    told = [_case(case) for case in cases if not case.declared.pattern.looks_back]
     path.write_text(json.dumps(told), encoding="utf-8")
     return len(told)
 
@@ -137,7 +138,7 @@ def _holds(expression: Expression, row: Row) -> bool:
         both = [_holds(each, row) for each in expression.children]
         return all(both) if expression.method == "__and__" else any(both)
     assert isinstance(expression, Call)
-    return Condition(expression.text())(row)
+    return Condition(expression.text())(row, {})
 
 
 def made_up() -> list[Case]:

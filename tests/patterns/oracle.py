@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.patterns.declared import ANY, STRICT, Condition, Declared, NoSkip, Pattern, Step
+from tests.patterns.declared import ANY, STRICT, Before, Condition, Declared, NoSkip, Pattern, Step
 from tests.transcripts.declared import END, NONE, SECOND, Row
 
 TAKE, LEAVE, NEVER, SEEN, DONE = "take", "leave", "never", "seen", "done"
@@ -44,21 +44,21 @@ class Item:
     follows: tuple[Step, ...] | None = None
     """Of a greedy step: what may take the next event, None where that is nothing, or anything."""
 
-    def takes(self, event: Row) -> bool:
+    def takes(self, event: Row, before: Before) -> bool:
         assert self.step is not None
-        return self.step.fits(event) and not any(one(event) for one in self.until)
+        return self.step.fits(event, before) and not any(one(event, before) for one in self.until)
 
-    def passes(self, event: Row) -> bool:
+    def passes(self, event: Row, before: Before) -> bool:
         assert self.step is not None
-        if self.contiguity == STRICT or any(one(event) for one in self.halts):
+        if self.contiguity == STRICT or any(one(event, before) for one in self.halts):
             return False
-        return self.contiguity == ANY or not self.step.fits(event)
+        return self.contiguity == ANY or not self.step.fits(event, before)
 
-    def lets_go(self, event: Row) -> bool:
-        if self.takes(event):
+    def lets_go(self, event: Row, before: Before) -> bool:
+        if self.takes(event, before):
             return False
-        wanted = self.follows is None or any(step.fits(event) for step in self.follows)
-        return wanted or not self.passes(event)
+        wanted = self.follows is None or any(step.fits(event, before) for step in self.follows)
+        return wanted or not self.passes(event, before)
 
 
 # ------------------------------------------------------------------ spellings
@@ -249,11 +249,11 @@ class Choices:
     def _begin(self, items: tuple[int, ...], place: int) -> None:
         at = 0
         while self._items[items[at]].kind == LEAVE:
-            if not self._items[items[at]].lets_go(self.events[place]):
+            if not self._items[items[at]].lets_go(self.events[place], {}):
                 return
             at += 1
         item = self._items[items[at]]
-        if item.kind == TAKE and item.takes(self.events[place]):
+        if item.kind == TAKE and item.takes(self.events[place], {}):
             self._take((), items, at, place)
 
     def _take(self, choice: Choice, items: tuple[int, ...], at: int, place: int) -> None:
@@ -301,13 +301,14 @@ class Choices:
     ) -> set[int]:
         """Return where a choice waits once an event has come that it may have taken."""
         event, left, reached = self.events[place], set(), set(waiting)
+        before = self._before(choice)
         for at in range(len(items)):
             if at not in reached:
                 continue
             item = self._items[items[at]]
-            if any(step.fits(event) for step in item.stops):
+            if any(step.fits(event, before) for step in item.stops):
                 continue
-            if place == choice[-1][0] + 1 and any(step.fits(event) for step in item.not_next):
+            if place == choice[-1][0] + 1 and any(step.fits(event, before) for step in item.not_next):
                 continue
             if item.kind == NEVER:
                 left.add(at)
@@ -317,16 +318,24 @@ class Choices:
                 continue
             if item.kind == DONE:
                 continue
-            if item.passes(event):
+            if item.passes(event, before):
                 left.add(at)
-            if item.kind == TAKE and item.takes(event):
+            if item.kind == TAKE and item.takes(event, before):
                 self._take(choice, items, at, place)
             if item.kind == LEAVE:
-                if self._may_end(items, at) and not item.takes(event):
+                if self._may_end(items, at) and not item.takes(event, before):
                     fate.is_match((place, 1, 0), event.time)
-                if item.lets_go(event):
+                if item.lets_go(event, before):
                     reached.add(at + 1)
         return left
+
+    def _before(self, choice: Choice) -> Before:
+        if not self.pattern.looks_back:
+            return {}
+        taken: dict[str, list[Row]] = {}
+        for place, step in choice:
+            taken.setdefault(step, []).append(self.events[place])
+        return taken
 
     def _run_out(
         self, choice: Choice, items: tuple[int, ...], waiting: set[int], fate: _Fate, place: int, now: int

@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 from headrace.declare.after_match import AfterMatch, NoSkip, check_after_match
 from headrace.declare.datatype import TIMESTAMP, DataType
 from headrace.declare.duration import spell
-from headrace.declare.expr import Expression
+from headrace.declare.earlier import looks
+from headrace.declare.expr import Expression, column
 from headrace.declare.join import check_followed
 from headrace.declare.keyed import check_late, check_step_name
 from headrace.declare.node import Port, PortName, StatefulNode
-from headrace.declare.pattern import END, START, Pattern, check_pattern
-from headrace.declare.projection import check_row_expression
+from headrace.declare.pattern import END, START, Pattern, Step, check_pattern
+from headrace.declare.projection import check_columns, check_row_expression
+from headrace.declare.suggestion import did_you_mean
 from headrace.declare.top import Order, orders
 from headrace.errors import DeclarationError, HeadraceError
 
@@ -79,7 +81,8 @@ def match(
     for step in found.walk():
         for condition in (step.condition, step.until):
             if condition is not None:
-                check_row_expression(condition, port, condition.where or where)
+                check_row_expression(condition, port, condition.where or where, in_pattern=True)
+                _check_looks(condition, step, found, port, where)
     check_names(keys, found, where)
     return MatchNode(
         name=name,
@@ -90,6 +93,30 @@ def match(
         after_match=check_after_match(after_match, found.names, where),
         order=() if order_by is None else orders(order_by, port, where, verb="match"),
     )
+
+
+def _check_looks(condition: Expression, step: Step, pattern: Pattern, port: Port, where: str) -> None:
+    """Refuse looks at what no earlier step can have taken, and what the kernel cannot compute."""
+    flat = not any(isinstance(each.what, Pattern) for each in pattern.steps)
+    steps = list(pattern.walk())
+    # In a group that repeats, a later step is an earlier one of the round before.
+    before = steps[: steps.index(step) + 1] if flat else steps
+    known = [each.name for each in before if isinstance(each.what, str) and not each.negated]
+    for look in looks(condition):
+        if look.step not in known:
+            raise DeclarationError(
+                f'{look.text()}: "{look.step}" takes no event before "{step.name}" does',
+                where=look.where or where,
+                cure=did_you_mean(look.step, known, what="steps before it"),
+            )
+        if look.column is not None:
+            check_columns(column(f"`{look.column}`"), port, look.where or where)
+        if condition.udfs():
+            raise DeclarationError(
+                f"{condition.text()} calls a Python function, and looks at earlier events in the kernel",
+                where=condition.where or where,
+                cure="compute what the function gives before: .with_columns(...).key_by(...).match(...)",
+            )
 
 
 def check_names(

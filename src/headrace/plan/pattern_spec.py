@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.declare.duration import microseconds
+from headrace.declare.earlier import looks
 from headrace.declare.expr import Expression
 from headrace.declare.match import MatchNode
 from headrace.declare.pattern import Pattern, Step
@@ -35,6 +36,11 @@ def conditions(pattern: Pattern) -> list[Expression]:
     return found
 
 
+def looks_back(condition: Expression) -> bool:
+    """Tell whether a condition looks at earlier events of the match: the kernel evaluates it then."""
+    return any(True for _ in looks(condition))
+
+
 def told(node: MatchNode) -> dict[str, Any]:
     """Return the pattern as the kernel reads it."""
     pattern, names = node.pattern, node.pattern.names
@@ -44,6 +50,7 @@ def told(node: MatchNode) -> dict[str, Any]:
         "steps": list(names),
         "elements": [_element(step, names, bits) for step in pattern.steps],
         "within": None if pattern.length is None else microseconds(pattern.length),
+        "earlier": [bit for bit, each in enumerate(conditions(pattern)) if looks_back(each)],
         "skip": {
             "kind": _SKIPS[type(skip).__name__],
             "step": None if skip.of is None else names.index(skip.of),

@@ -23,13 +23,14 @@ from headrace.declare.expr import Given
 from headrace.declare.match import check_names
 from headrace.declare.pattern import END, START
 from headrace.errors import PlanError
-from headrace.plan import programs
+from headrace.plan import earlier, programs
 from headrace.plan.columns import to_column
 from headrace.plan.joins import travels
 from headrace.plan.keys import key_of
-from headrace.plan.pattern_spec import CONDITIONS, MOST, conditions, told
+from headrace.plan.pattern_spec import CONDITIONS, MOST, conditions, looks_back, told
 
 if TYPE_CHECKING:
+    from headrace.declare.expr import Expression
     from headrace.declare.match import MatchNode
     from headrace.plan.kernel import Kernel
     from headrace.plan.programs import Entered, ProgramTypes
@@ -42,10 +43,12 @@ def lead(weaver: Weaver, node: MatchNode, thread: Thread, rows: Rows) -> Entered
     frame, kernel = weaver.frames[thread], weaver.kernel
     struct = F.col(rows.struct)
     keys, key = key_of(frame, node, rows, struct)
-    named = [(f"condition{bit}", each) for bit, each in enumerate(conditions(node.pattern))]
-    if len(named) > MOST:
+    every = conditions(node.pattern)
+    alone = [(bit, each) for bit, each in enumerate(every) if not looks_back(each)]
+    named = [(f"condition{bit}", each) for bit, each in alone]
+    if len(every) > MOST:
         raise PlanError(
-            f"the pattern of {node.name!r} has {len(named)} conditions, of which {MOST} are possible",
+            f"the pattern of {node.name!r} has {len(every)} conditions, of which {MOST} are possible",
             where=node.where,
             cure="compute some of them before: .with_columns(kind=...), and compare that",
         )
@@ -58,17 +61,19 @@ def lead(weaver: Weaver, node: MatchNode, thread: Thread, rows: Rows) -> Entered
     if named:
         analysed = frame.analyse_step(rows, named, node)
         may_fail, made, types = analysed.may_fail(), analysed.over(struct), analysed.schema
-    bits = len(conditions(node.pattern))
-    _check_types(kernel, node, types, bits)
+    _check_types(kernel, node, [each for _, each in alone], types)
     mask = F.lit(0).cast("bigint")
-    for bit, each in enumerate(made[:bits]):
+    for (bit, _), each in zip(alone, made, strict=False):
         # What is not known is not true.
         mask = mask.bitwiseOR(F.when(each, F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0).cast("bigint")))
-    ordered = [column.alias(f"__by{place}") for place, column in enumerate(made[bits:])]
+    ordered = [column.alias(f"__by{place}") for place, column in enumerate(made[len(alone) :])]
     computed = F.struct(mask.alias(CONDITIONS), *ordered)
     value, alive, rejection = frame.guarded(rows, computed, may_fail=may_fail, step=node.name)
     if rejection:
         weaver.reject(thread, node.parents[0].node, rejection, node)
+    # What is between two operators leads here, too.
+    from headrace.plan.between import as_json
+
     kept = travels(node, 0, rows.schema)
     content = F.struct(
         F.col(rows.time).alias("time"),
@@ -81,22 +86,26 @@ def lead(weaver: Weaver, node: MatchNode, thread: Thread, rows: Rows) -> Entered
         ).alias("row"),
     )
     weaver.lead(thread, F.when(alive, content), node)
-    by = [StructField(f"__by{place}", each.dataType) for place, each in enumerate(list(types)[bits:])]
+    by = [StructField(f"__by{place}", each.dataType) for place, each in enumerate(list(types)[len(alone) :])]
     row = StructType([StructField(CONDITIONS, LongType()), *by, *(rows.schema[name] for name in kept)])
-    return programs.Entered(
-        rows.schema, keys, StructType(), compiled={"row": row, "directions": [each for _, each in sorted_by]}
-    )
+    found = {
+        "row": row,
+        "directions": [each for _, each in sorted_by],
+        "earlier": earlier.compiled(kernel, node, rows.schema),
+        "shown": kernel.evaluable(rows.schema, [as_json(F.struct("*")).alias("row")], node.where)[1],
+    }
+    return programs.Entered(rows.schema, keys, StructType(), compiled=found)
 
 
-def _check_types(kernel: Kernel, node: MatchNode, types: StructType, bits: int) -> None:
-    for each, kind in zip(conditions(node.pattern), types, strict=False):
+def _check_types(kernel: Kernel, node: MatchNode, alone: list[Expression], types: StructType) -> None:
+    for each, kind in zip(alone, types, strict=False):
         if not isinstance(kind.dataType, BooleanType):
             raise PlanError(
                 f"the condition {each.text()} is {kind.dataType.simpleString()}, not true or false",
                 where=each.where or node.where,
                 cure="compare it with something: F.col(...) > 0",
             )
-    for order, kind in zip(node.order, list(types)[bits:], strict=True):
+    for order, kind in zip(node.order, list(types)[len(alone) :], strict=True):
         if not kernel.sorts(kind.dataType):
             raise PlanError(
                 f"match of {node.name!r} is by {order.by.text()}, which is {kind.dataType.simpleString()}: "
@@ -121,7 +130,15 @@ def types_of(node: MatchNode, only: Entered) -> ProgramTypes:
         ]
     )
     side = programs.SideTypes(row, programs.late_rows(node, only.row), tuple(places))
-    compiled = {"pattern": told(node), "directions": only.compiled["directions"], "elements": places}
+    source = node.sources[0]
+    told_besides = {name: only.compiled[name] for name in ("directions", "earlier", "shown")}
+    compiled = {
+        "pattern": told(node),
+        "elements": places,
+        "topic": source.topic.name,
+        "fails": source.topic.on_error == "fail",
+        **told_besides,
+    }
     return programs.ProgramTypes(only.key, StructType(), (side,), (), output, compiled=compiled)
 
 

@@ -11,6 +11,7 @@ import headrace.pattern.PatternSpec.Not;
 import headrace.pattern.PatternSpec.Quantifier;
 import headrace.pattern.PatternSpec.Skip;
 import headrace.pattern.PatternSpec.Taking;
+import headrace.step.EarlierConditions;
 import headrace.step.Matching;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +30,8 @@ final class PatternReader {
     List<String> directions = new ArrayList<>();
     wanted(node, "directions").forEach(each -> directions.add(each.textValue()));
     return new Matching(pattern(wanted(node, "pattern")), directions.toArray(new String[0]), LayerSpec.integers(wanted(node, "elements")),
-        wanted(node, "slice").longValue(), LayerSpec.integer(program, "timedOutPort"));
+        wanted(node, "slice").longValue(), earlier(node.path("earlier")), node.path("shown").textValue(), node.path("topic").textValue(),
+        node.path("fails").asBoolean(), LayerSpec.integer(program, "timedOutPort"));
   }
 
   private static PatternSpec pattern(JsonNode node) {
@@ -38,7 +40,24 @@ final class PatternReader {
     JsonNode skip = wanted(node, "skip");
     Skip.Kind kind = Skip.Kind.valueOf(name(skip, "kind"));
     return new PatternSpec(steps, elements(wanted(node, "elements")), node.path("within").asLong(PatternSpec.ANY_LENGTH),
-        new Skip(kind, skip.path("step").asInt(-1)));
+        new Skip(kind, skip.path("step").asInt(-1)), bits(node.path("earlier")));
+  }
+
+  private static long bits(JsonNode numbers) {
+    long bits = 0;
+    for (JsonNode number : numbers) {
+      bits |= 1L << number.intValue();
+    }
+    return bits;
+  }
+
+  private static List<EarlierConditions.Condition> earlier(JsonNode nodes) {
+    List<EarlierConditions.Condition> earlier = new ArrayList<>();
+    for (JsonNode node : nodes) {
+      earlier.add(new EarlierConditions.Condition(wanted(node, "bit").intValue(), wanted(node, "evaluated").textValue(),
+          LayerSpec.integers(wanted(node, "steps"))));
+    }
+    return earlier;
   }
 
   private static List<Element> elements(JsonNode nodes) {

@@ -7,6 +7,7 @@ import headrace.pattern.PatternSpec.Not;
 import headrace.pattern.PatternSpec.Quantifier;
 import headrace.pattern.PatternSpec.Taking;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 
 /**
@@ -42,7 +43,11 @@ public final class Automaton {
         position.follows = conditions(position.behind);
       }
     }
-    begins = conditions(start);
+    for (Position position : positions) {
+      position.earlier = looked(position, new BitSet()) & pattern.earlier();
+    }
+    long first = conditions(start);
+    begins = (first & pattern.earlier()) == 0 ? first : ANY;
     bounded = pattern.within() != PatternSpec.ANY_LENGTH || positions.stream().anyMatch(one -> one.within != PatternSpec.ANY_LENGTH);
   }
 
@@ -92,6 +97,21 @@ public final class Automaton {
       }
     }
     return left.isEmpty() ? ANY : conditions;
+  }
+
+  /** All conditions that are looked at where an event comes to a position. */
+  private static long looked(Position position, BitSet seen) {
+    if (seen.get(position.number)) {
+      return 0;
+    }
+    seen.set(position.number);
+    long conditions = bit(position.condition) | position.until | position.halts | position.stops | position.notNext | position.follows;
+    if (position.isGreedy()) {
+      for (Position behind : position.behind.positions()) {
+        conditions |= looked(behind, seen);
+      }
+    }
+    return conditions;
   }
 
   // ------------------------------------------------------------------ compiling

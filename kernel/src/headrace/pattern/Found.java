@@ -14,6 +14,11 @@ import java.util.List;
  */
 public record Found(List<List<Event>> events, long start, long end, long time, boolean complete) {
   static Found of(Taken last, int steps, long time, boolean complete) {
+    return new Found(events(last, steps), last.first.time, last.event.time, time, complete);
+  }
+
+  /** What was taken, by step. */
+  static List<List<Event>> events(Taken last, int steps) {
     List<List<Event>> events = new ArrayList<>();
     for (int step = 0; step < steps; step++) {
       events.add(new ArrayList<>());
@@ -21,6 +26,6 @@ public record Found(List<List<Event>> events, long start, long end, long time, b
     for (Taken each : last.path()) {
       events.get(each.step).add(each.event);
     }
-    return new Found(events, last.first.time, last.event.time, time, complete);
+    return events;
   }
 }

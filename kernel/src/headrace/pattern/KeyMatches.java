@@ -4,6 +4,7 @@ import headrace.state.ByteReader;
 import headrace.state.ByteWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Consumer;
@@ -28,13 +29,18 @@ public final class KeyMatches {
   private final Move move;
   private List<Partial> partials = new ArrayList<>();
   private final List<Complete> complete = new ArrayList<>();
+  private final Earlier earlier;
+  private final List<List<Event>> nothing;
   private Consumer<Found> given;
   private long numbers;
   private long orders;
 
-  public KeyMatches(Automaton automaton) {
+  /** {@code earlier}: evaluates the conditions that look at what was taken before. */
+  public KeyMatches(Automaton automaton, Earlier earlier) {
     this.automaton = automaton;
+    this.earlier = earlier;
     pattern = automaton.pattern();
+    nothing = Collections.nCopies(pattern.steps().size(), List.of());
     skips = pattern.skip().kind() != PatternSpec.Skip.Kind.NO_SKIP;
     move = new Move(automaton);
   }
@@ -93,12 +99,13 @@ public final class KeyMatches {
   }
 
   private void begin(Event event, List<Partial> next) {
-    move.from(automaton.start().positions(), event.fulfils);
+    Position[] start = automaton.start().positions();
+    move.from(start, fulfils(event, start, null));
     takeAll(null, event, next);
   }
 
   private void advance(Partial partial, Event event, List<Partial> next) {
-    move.from(partial.positions, event.fulfils);
+    move.from(partial.positions, fulfils(event, partial.positions, partial.taken));
     if (move.completes() && !partial.given) {
       partial.given = true;
       complete.add(new Complete(partial.taken, event.time, orders));
@@ -108,6 +115,22 @@ public final class KeyMatches {
       next.add(partial);
     }
     takeAll(partial.taken, event, next);
+  }
+
+  /** The conditions that an event fulfils, also those that look at what was taken before it. */
+  private long fulfils(Event event, Position[] positions, Taken before) {
+    if (pattern.earlier() == 0) {
+      return event.fulfils;
+    }
+    long wanted = 0;
+    for (Position position : positions) {
+      wanted |= position.earlier;
+    }
+    if (wanted == 0) {
+      return event.fulfils;
+    }
+    List<List<Event>> taken = before == null ? nothing : Found.events(before, pattern.steps().size());
+    return event.fulfils | earlier.fulfilled(wanted, event, taken);
   }
 
   private void takeAll(Taken before, Event event, List<Partial> next) {

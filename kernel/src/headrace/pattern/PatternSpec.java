@@ -11,8 +11,9 @@ import java.util.List;
  * @param elements what follows each other
  * @param within how long after its first event a match must be complete in microseconds, or {@link #ANY_LENGTH}
  * @param skip what is given up once a match is found
+ * @param earlier the conditions that look at what was taken before: they are evaluated when they are wanted
  */
-public record PatternSpec(List<String> steps, List<Element> elements, long within, Skip skip) {
+public record PatternSpec(List<String> steps, List<Element> elements, long within, Skip skip, long earlier) {
   public static final long ANY_LENGTH = 0;
   /** In the place of the most repetitions: there is no such. */
   public static final int UNBOUNDED = 0;

@@ -37,6 +37,8 @@ final class Position {
   Closure behind;
   /** The conditions of which an event that is taken behind it fulfils one, or {@link Automaton#ANY}. */
   long follows;
+  /** The conditions to be evaluated for an event that comes there: they look at what was taken before. */
+  long earlier;
 
   Position(int number, Kind kind) {
     this.number = number;

@@ -32,7 +32,10 @@ final class MatchPattern implements Step, HeldRows.Leaving, Pages.Body {
   private final Program program;
   private final LateWriter lateRows;
   private final HeldRows held;
+  private final EventRows rows;
+  private final EarlierConditions earlier;
   private final FoundWriter writer;
+  private final RejectedWriter rejected;
   private final Automaton automaton;
   private final KeyMatches matches;
   private final Pages pages = new Pages(this);
@@ -55,9 +58,12 @@ final class MatchPattern implements Step, HeldRows.Leaving, Pages.Body {
     Matching matching = program.matching();
     lateRows = LateWriter.of(program, LEFT);
     held = new HeldRows(matching.waiting(), brought);
-    writer = new FoundWriter(program);
+    rows = new EventRows(program);
+    earlier = new EarlierConditions(matching, rows);
+    writer = new FoundWriter(program, rows);
+    rejected = new RejectedWriter(program, matching.topic());
     automaton = new Automaton(matching.pattern());
-    matches = new KeyMatches(automaton);
+    matches = new KeyMatches(automaton, earlier);
     key = new UnsafeRow(program.key().size());
     row = new UnsafeRow(program.row().size());
     leaving = new Brought(TimeOrder.of(program.row(), matching.directions(), Matching.CONDITIONS + 1));
@@ -200,12 +206,25 @@ final class MatchPattern implements Step, HeldRows.Leaving, Pages.Body {
   }
 
   private void open(Object base, long address, int length) {
+    rows.open(base, address, length);
+    earlier.open(this::reject);
     matches.open(found -> {
-      byte[] payload = writer.write(found, base, address, length);
+      byte[] payload = writer.write(found);
       if (payload != null) {
         given.add(new Output(writer.port(found), Math.max(found.time(), before), -program.id(), context.group(), 0, payload));
       }
     });
+  }
+
+  /** A row for which a condition on earlier events failed: it is told, and stays in its place. */
+  private void reject(UnsafeRow of, String reason) {
+    if (program.matching().fails()) {
+      throw new IllegalStateException("step " + program.name() + " of topic " + program.matching().topic() + " failed: " + reason);
+    }
+    if (program.rejectedPort() != null) {
+      byte[] payload = rejected.write(program.matching().shown(), of, reason);
+      given.add(new Output(program.rejectedPort(), before, -program.id(), context.group(), 0, payload));
+    }
   }
 
   private long over(ByteWriter out) {

@@ -1,6 +1,7 @@
 package headrace.step;
 
 import headrace.pattern.PatternSpec;
+import java.util.List;
 
 /**
  * How patterns are looked for in the rows of a key.
@@ -10,9 +11,14 @@ import headrace.pattern.PatternSpec;
  * @param directions how rows of one time are ordered, one for each such column: {@code "asc nulls first"}
  * @param elements where each column of an event in a result is: among those of the key, then of the row
  * @param slice how many microseconds of event time wait together; a state that has slices of another length keeps them
+ * @param earlier the conditions that look at earlier events of the match
+ * @param shown a row as it is rejected where one of them fails, see {@link headrace.expression.Compiled}; null where there are none
+ * @param topic the topic that rejected rows are told to be of
+ * @param fails whether a row for which a condition fails stops the pipeline
  * @param timedOutPort where partial matches leave that ran out of time, null where nobody wants them
  */
-public record Matching(PatternSpec pattern, String[] directions, int[] elements, long slice, Integer timedOutPort) {
+public record Matching(PatternSpec pattern, String[] directions, int[] elements, long slice, List<EarlierConditions.Condition> earlier,
+    String shown, String topic, boolean fails, Integer timedOutPort) {
   /** The column of a row that holds its conditions. */
   static final int CONDITIONS = 0;
 
