@@ -17,7 +17,9 @@ from headrace import (
     SkipToFirst,
     SkipToLast,
     Topic,
+    prev,
     record,
+    taken,
 )
 from headrace.declare.after_match import AfterMatch
 from headrace.declare.match import MatchNode
@@ -194,6 +196,25 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
         lambda: match(pattern(), after_match=SkipToFirst("probe")),
         "no step 'probe'",
         "failed, success",
+    ),
+    "no limit": (lambda: match(pattern(), max_partial=0), "no number of partial matches", "from 1 on"),
+    "no policy": (lambda: match(pattern(), when_full="drop"), "too many partial", "drop_oldest"),
+    "prev of a later step": (
+        lambda: match(
+            Pattern.begin("a").where(F.col("country") == prev("b")["country"]).next("b").where(A)
+        ),
+        'takes no event before "a" does',
+        "steps before it are a",
+    ),
+    "taken of no column": (
+        lambda: match(Pattern.begin("a").next("b").where(taken("a").sum("amount") > 1)),
+        'no column "amount"',
+        "country",
+    ),
+    "prev outside of a pattern": (
+        lambda: LOGINS.where(prev("a")["country"] == "CH"),
+        "of an event that a pattern has taken",
+        "Pattern.begin",
     ),
     "an order inside": (
         lambda: match(pattern(), order_by=F.abs(F.desc("ok"))),

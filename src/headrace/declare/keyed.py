@@ -30,6 +30,7 @@ from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
     from headrace.declare.after_match import AfterMatch
+    from headrace.declare.match import WhenFull
     from headrace.declare.pattern import Pattern
     from headrace.declare.stream import Stream
 
@@ -120,6 +121,8 @@ class Keyed:
         *,
         order_by: ColumnOrName | Sequence[ColumnOrName] | None = None,
         after_match: "AfterMatch | None" = None,
+        max_partial: int = 10_000,
+        when_full: "WhenFull" = "drop_oldest",
     ) -> "Stream":
         """Find a pattern in the rows of each key; return a row per match: keys, start, end, and the steps.
 
@@ -127,7 +130,9 @@ class Keyed:
         times, once the watermark has passed them; those of one time by `order_by`, then by their position in
         the topic. Rows that come after the watermark has passed their time leave through ``.late``, partial
         matches that ran out of time through ``.timed_out``. `after_match` says what is given up once a match
-        is found, by default nothing. `name` is the identity of the state.
+        is found, by default nothing. A key may have `max_partial` partial matches; `when_full` says which go
+        when there are more (``drop_oldest``, ``drop_newest``, or ``fail`` to stop), and the ledger counts
+        them. `name` is the identity of the state.
 
         >>> tested = payments.key_by("card").match("card-testing", probing)  # doctest: +SKIP
         """
@@ -136,7 +141,18 @@ class Keyed:
         from headrace.declare.stream import Stream
 
         chosen = NoSkip() if after_match is None else after_match
-        return Stream(Port(match(name, self.port, self.keys, pattern, order_by, chosen, caller())))
+        node = match(
+            name,
+            self.port,
+            self.keys,
+            pattern,
+            order_by=order_by,
+            after_match=chosen,
+            max_partial=max_partial,
+            when_full=when_full,
+            where=caller(),
+        )
+        return Stream(Port(node))
 
 
 @dataclass(frozen=True)

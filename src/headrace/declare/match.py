@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, cast, get_args
 
 from headrace.declare.after_match import AfterMatch, NoSkip, check_after_match
 from headrace.declare.datatype import TIMESTAMP, DataType
@@ -18,6 +18,11 @@ from headrace.declare.suggestion import did_you_mean
 from headrace.declare.top import Order, orders
 from headrace.errors import DeclarationError, HeadraceError
 
+WhenFull = Literal["drop_oldest", "drop_newest", "fail"]
+
+MOST_PARTIAL = 10_000
+"""How many partial matches a key may have where nothing is said."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatchNode(StatefulNode):
@@ -28,6 +33,8 @@ class MatchNode(StatefulNode):
 
     pattern: Pattern
     after_match: AfterMatch
+    max_partial: int = MOST_PARTIAL
+    when_full: WhenFull = "drop_oldest"
     order: tuple[Order, ...] = ()
     """What rows of one time are ordered by, before their position in the topic."""
 
@@ -57,7 +64,15 @@ class MatchNode(StatefulNode):
         for_long = "for as long as they may be completed"
         if self.pattern.length is not None:
             for_long = f"for up to {spell(self.pattern.length)}"
-        return f"rows from the watermark on, and the partial matches of each key {for_long}"
+        then = {
+            "drop_oldest": "the oldest go",
+            "drop_newest": "no new ones begin",
+            "fail": "the pipeline stops",
+        }
+        return (
+            f"rows from the watermark on, and the partial matches of each key {for_long}; "
+            f"with more than {self.max_partial:,} of a key {then[self.when_full]}"
+        )
 
     def text(self) -> str:
         """Return what is looked for, in words."""
@@ -71,10 +86,20 @@ class MatchNode(StatefulNode):
 
 
 def match(
-    name: Any, port: Port, keys: tuple[str, ...], pattern: Any, order_by: Any, after_match: Any, where: str
+    name: Any,
+    port: Port,
+    keys: tuple[str, ...],
+    pattern: Any,
+    *,
+    order_by: Any,
+    after_match: Any,
+    max_partial: Any,
+    when_full: Any,
+    where: str,
 ) -> MatchNode:
     """Return the checked step."""
     check_step_name(name, "match", where)
+    _check_limit(max_partial, when_full, where)
     found = check_pattern(pattern, where)
     check_followed(port, where)
     check_late(port, where)
@@ -90,9 +115,26 @@ def match(
         parents=(port,),
         keys=keys,
         pattern=found,
+        max_partial=max_partial,
+        when_full=cast("WhenFull", when_full),
         after_match=check_after_match(after_match, found.names, where),
         order=() if order_by is None else orders(order_by, port, where, verb="match"),
     )
+
+
+def _check_limit(max_partial: Any, when_full: Any, where: str) -> None:
+    if type(max_partial) is not int or max_partial < 1:
+        raise DeclarationError(
+            f"max_partial={max_partial!r} is no number of partial matches",
+            where=where,
+            cure=f"give a whole number from 1 on, or leave it out for {MOST_PARTIAL:,}",
+        )
+    if when_full not in get_args(WhenFull):
+        raise DeclarationError(
+            f"when_full={when_full!r} says nothing of what to do with too many partial matches",
+            where=where,
+            cure=did_you_mean(str(when_full), get_args(WhenFull), what="choices"),
+        )
 
 
 def _check_looks(condition: Expression, step: Step, pattern: Pattern, port: Port, where: str) -> None:

@@ -50,6 +50,7 @@ def told(node: MatchNode) -> dict[str, Any]:
         "steps": list(names),
         "elements": [_element(step, names, bits) for step in pattern.steps],
         "within": None if pattern.length is None else microseconds(pattern.length),
+        "limit": {"most": node.max_partial, "then": node.when_full},
         "earlier": [bit for bit, each in enumerate(conditions(pattern)) if looks_back(each)],
         "skip": {
             "kind": _SKIPS[type(skip).__name__],

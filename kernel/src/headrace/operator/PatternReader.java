@@ -7,6 +7,7 @@ import headrace.pattern.PatternSpec;
 import headrace.pattern.PatternSpec.Contiguity;
 import headrace.pattern.PatternSpec.Element;
 import headrace.pattern.PatternSpec.Group;
+import headrace.pattern.PatternSpec.Limit;
 import headrace.pattern.PatternSpec.Not;
 import headrace.pattern.PatternSpec.Quantifier;
 import headrace.pattern.PatternSpec.Skip;
@@ -40,7 +41,11 @@ final class PatternReader {
     JsonNode skip = wanted(node, "skip");
     Skip.Kind kind = Skip.Kind.valueOf(name(skip, "kind"));
     return new PatternSpec(steps, elements(wanted(node, "elements")), node.path("within").asLong(PatternSpec.ANY_LENGTH),
-        new Skip(kind, skip.path("step").asInt(-1)), bits(node.path("earlier")));
+        new Skip(kind, skip.path("step").asInt(-1)), limit(wanted(node, "limit")), bits(node.path("earlier")));
+  }
+
+  private static Limit limit(JsonNode node) {
+    return new Limit(wanted(node, "most").intValue(), Limit.WhenFull.valueOf(name(node, "then")));
   }
 
   private static long bits(JsonNode numbers) {

@@ -28,12 +28,13 @@ public final class KeyMatches {
   private final boolean skips;
   private final Move move;
   private List<Partial> partials = new ArrayList<>();
-  private final List<Complete> complete = new ArrayList<>();
+  private List<Complete> complete = new ArrayList<>();
   private final Earlier earlier;
   private final List<List<Event>> nothing;
   private Consumer<Found> given;
   private long numbers;
   private long orders;
+  private long givenUp;
 
   /** {@code earlier}: evaluates the conditions that look at what was taken before. */
   public KeyMatches(Automaton automaton, Earlier earlier) {
@@ -52,10 +53,16 @@ public final class KeyMatches {
     complete.clear();
     numbers = 0;
     orders = 0;
+    givenUp = 0;
   }
 
   public boolean isEmpty() {
     return partials.isEmpty() && complete.isEmpty();
+  }
+
+  /** How many partial matches were given up, since the key had too many. */
+  public long givenUp() {
+    return givenUp;
   }
 
   /** How many partial matches there are. */
@@ -84,27 +91,57 @@ public final class KeyMatches {
     event.number = numbers++;
     orders++;
     List<Partial> next = new ArrayList<>(partials.size() + 1);
+    List<Partial> fresh = new ArrayList<>();
     int before = complete.size();
     for (Partial partial : partials) {
-      advance(partial, event, next);
+      advance(partial, event, next, fresh);
     }
     if (begins) {
-      begin(event, next);
+      begin(event, fresh);
     }
-    partials = next;
+    next.addAll(fresh);
+    partials = limited(next);
     if (complete.size() > before) {
       complete.subList(before, complete.size()).sort(ORDER);
     }
     release(event.time);
   }
 
-  private void begin(Event event, List<Partial> next) {
-    Position[] start = automaton.start().positions();
-    move.from(start, fulfils(event, start, null));
-    takeAll(null, event, next);
+  /** Gives partial matches up where there are too many; they are in the order in which they were made. */
+  private List<Partial> limited(List<Partial> all) {
+    int most = pattern.limit().most();
+    int many = all.size() - most;
+    if (many <= 0) {
+      return all;
+    }
+    givenUp += many;
+    return switch (pattern.limit().then()) {
+      case DROP_NEWEST -> new ArrayList<>(all.subList(0, most));
+      case DROP_OLDEST -> {
+        long[] begun = all.stream().mapToLong(partial -> partial.taken.first.number).sorted().toArray();
+        // Of those that began with the same event the first ones go.
+        int same = many - (int) Arrays.stream(begun).filter(number -> number < begun[many]).count();
+        List<Partial> left = new ArrayList<>(most);
+        for (Partial partial : all) {
+          long number = partial.taken.first.number;
+          if (number > begun[many] || number == begun[many] && same-- <= 0) {
+            left.add(partial);
+          }
+        }
+        yield left;
+      }
+      case FAIL -> throw new IllegalStateException("a key has more than " + most + " partial matches of the pattern: give it a shorter "
+          + "within, stricter conditions or a higher max_partial, or let when_full drop some of them");
+    };
   }
 
-  private void advance(Partial partial, Event event, List<Partial> next) {
+  private void begin(Event event, List<Partial> fresh) {
+    Position[] start = automaton.start().positions();
+    move.from(start, fulfils(event, start, null));
+    takeAll(null, event, fresh);
+  }
+
+  private void advance(Partial partial, Event event, List<Partial> next, List<Partial> fresh) {
     move.from(partial.positions, fulfils(event, partial.positions, partial.taken));
     if (move.completes() && !partial.given) {
       partial.given = true;
@@ -114,7 +151,7 @@ public final class KeyMatches {
       partial.moveTo(move.staying(partial.positions), pattern);
       next.add(partial);
     }
-    takeAll(partial.taken, event, next);
+    takeAll(partial.taken, event, fresh);
   }
 
   /** The conditions that an event fulfils, also those that look at what was taken before it. */
@@ -133,14 +170,14 @@ public final class KeyMatches {
     return event.fulfils | earlier.fulfilled(wanted, event, taken);
   }
 
-  private void takeAll(Taken before, Event event, List<Partial> next) {
+  private void takeAll(Taken before, Event event, List<Partial> fresh) {
     for (int i = 0; i < move.takes(); i++) {
       Taken taken = new Taken(event, move.step(i), before);
       if (move.isMatch(i)) {
         complete.add(new Complete(taken, event.time, orders));
       }
       if (move.taken(i).length > 0) {
-        next.add(new Partial(taken, move.taken(i), move.isMatch(i), pattern));
+        fresh.add(new Partial(taken, move.taken(i), move.isMatch(i), pattern));
       }
     }
   }
@@ -225,19 +262,33 @@ public final class KeyMatches {
       complete.clear();
       return;
     }
-    while (!complete.isEmpty()) {
-      Complete first = complete.stream().min(ORDER).orElseThrow();
-      for (Partial partial : partials) {
-        if (partial.taken.first.number < first.last.first.number) {
-          return;
-        }
-      }
-      complete.remove(first);
-      give(first, time);
-      long until = skipped(first.last);
-      partials.removeIf(partial -> partial.taken.first.number < until);
-      complete.removeIf(match -> match.last.first.number < until);
+    if (complete.isEmpty()) {
+      return;
     }
+    complete.sort(ORDER);
+    long[] begun = partials.stream().mapToLong(partial -> partial.taken.first.number).sorted().toArray();
+    long from = 0;
+    int open = 0;
+    int at = 0;
+    for (; at < complete.size(); at++) {
+      Complete match = complete.get(at);
+      long first = match.last.first.number;
+      if (first < from) {
+        continue;
+      }
+      while (open < begun.length && begun[open] < from) {
+        open++;
+      }
+      if (open < begun.length && begun[open] < first) {
+        break;
+      }
+      give(match, time);
+      from = Math.max(from, skipped(match.last));
+    }
+    long kept = from;
+    complete = new ArrayList<>(complete.subList(at, complete.size()));
+    complete.removeIf(match -> match.last.first.number < kept);
+    partials.removeIf(partial -> partial.taken.first.number < kept);
   }
 
   private void give(Complete match, long time) {

@@ -11,9 +11,10 @@ import java.util.List;
  * @param elements what follows each other
  * @param within how long after its first event a match must be complete in microseconds, or {@link #ANY_LENGTH}
  * @param skip what is given up once a match is found
+ * @param limit how many partial matches a key may have
  * @param earlier the conditions that look at what was taken before: they are evaluated when they are wanted
  */
-public record PatternSpec(List<String> steps, List<Element> elements, long within, Skip skip, long earlier) {
+public record PatternSpec(List<String> steps, List<Element> elements, long within, Skip skip, Limit limit, long earlier) {
   public static final long ANY_LENGTH = 0;
   /** In the place of the most repetitions: there is no such. */
   public static final int UNBOUNDED = 0;
@@ -68,6 +69,19 @@ public record PatternSpec(List<String> steps, List<Element> elements, long withi
     @Override
     public boolean mayBeSkipped() {
       return false;
+    }
+  }
+
+  /** How many partial matches a key may have, and what is done when there are more. */
+  public record Limit(int most, WhenFull then) {
+    /** What is given up. */
+    public enum WhenFull {
+      /** Those that began first. */
+      DROP_OLDEST,
+      /** Those that would be new. */
+      DROP_NEWEST,
+      /** Nothing: the pipeline stops. */
+      FAIL
     }
   }
 

@@ -20,9 +20,11 @@ public final class Ledger implements Serializable {
   public long late;
   public long duplicate;
   public long rejected;
+  /** Partial results that a step gave up, since a key had too many of them: no rows, and in no balance. */
+  public long givenUp;
 
   public boolean isEmpty() {
-    return in == 0 && used == 0 && late == 0 && duplicate == 0 && rejected == 0;
+    return in == 0 && used == 0 && late == 0 && duplicate == 0 && rejected == 0 && givenUp == 0;
   }
 
   public boolean closes() {
@@ -35,9 +37,10 @@ public final class Ledger implements Serializable {
     late += other.late;
     duplicate += other.duplicate;
     rejected += other.rejected;
+    givenUp += other.givenUp;
   }
 
-  /** The line of a program: its number, and the five counts. */
+  /** The line of a program: its number, and the counts. */
   public byte[] write(int program) {
     ByteWriter out = new ByteWriter(32);
     out.writeUnsigned(program);
@@ -46,6 +49,7 @@ public final class Ledger implements Serializable {
     out.writeUnsigned(late);
     out.writeUnsigned(duplicate);
     out.writeUnsigned(rejected);
+    out.writeUnsigned(givenUp);
     return out.toBytes();
   }
 
@@ -62,11 +66,15 @@ public final class Ledger implements Serializable {
     late += reader.readUnsigned();
     duplicate += reader.readUnsigned();
     rejected += reader.readUnsigned();
+    givenUp += reader.readUnsigned();
   }
 
   /** The counts for people and programs. */
   public void put(ObjectNode json) {
     json.put("in", in).put("used", used).put("late", late).put("duplicate", duplicate).put("rejected", rejected);
+    if (givenUp > 0) {
+      json.put("given_up", givenUp);
+    }
   }
 
   @Override

@@ -233,6 +233,7 @@ final class MatchPattern implements Step, HeldRows.Leaving, Pages.Body {
     } else {
       matches.expire(header.watermark);
     }
+    context.givenUp(matches.givenUp());
     matches.write(out);
     return matches.due();
   }
