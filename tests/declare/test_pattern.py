@@ -200,9 +200,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
     "no limit": (lambda: match(pattern(), max_partial=0), "no number of partial matches", "from 1 on"),
     "no policy": (lambda: match(pattern(), when_full="drop"), "too many partial", "drop_oldest"),
     "prev of a later step": (
-        lambda: match(
-            Pattern.begin("a").where(F.col("country") == prev("b")["country"]).next("b").where(A)
-        ),
+        lambda: match(Pattern.begin("a").where(F.col("country") == prev("b")["country"]).next("b").where(A)),
         'takes no event before "a" does',
         "steps before it are a",
     ),
