@@ -34,9 +34,9 @@ def travelled(rows: Rows) -> Iterator[tuple[datetime, datetime]]:
 
 def broken_into(rows: Rows) -> Iterator[tuple[datetime, datetime]]:
     """Yield three failures without a reset among or behind them, and the login that follows."""
-    free = START
+    taken = START - TEN
     for place, first in enumerate(rows):
-        if first["kind"] != "failed" or (first["at"] <= free and free > START):
+        if first["kind"] != "failed" or first["at"] <= taken:
             continue
         failed = 1
         for row in rows[place + 1 :]:
@@ -45,7 +45,7 @@ def broken_into(rows: Rows) -> Iterator[tuple[datetime, datetime]]:
             if over or entered:
                 if entered and not over:
                     yield first["at"], row["at"]
-                    free = row["at"]
+                    taken = row["at"]
                 break
             failed = min(3, failed + (row["kind"] == "failed"))
 
