@@ -18,7 +18,7 @@ from importlib.metadata import version
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import checked, events, joins, native, ours, tables, trickle, versions, windows
+from benchmarks import checked, events, joins, native, ours, patterns, tables, trickle, versions, windows
 from benchmarks.report import Race, Report, Wait
 from headrace.local.stack import Stack
 from headrace.run import session
@@ -40,6 +40,7 @@ PARTS = (
     "joins",
     "tables",
     "versions",
+    "patterns",
 )
 ROUNDS = 3
 CHECKED = 20_000
@@ -167,6 +168,8 @@ def _measure(bench: Bench, options: argparse.Namespace) -> None:
         _tables(bench, options.events // 8)
     if "versions" in only:
         _versions(bench, options.events // 4)
+    if "patterns" in only:
+        _patterns(bench, options.events)
     if {"tumbling", "stateless", "windows", "joins"} & set(only):
         _throughput(bench, options)
 
@@ -307,6 +310,24 @@ def _versions(bench: Bench, count: int) -> None:
             bench.report.sizes[f"{name}, a key of the table"] = runs[-1].bytes / keys
 
         bench.attempt(name, alone)
+
+
+def _patterns(bench: Bench, count: int) -> None:
+    _note(f"filling a topic with {count:,} events for patterns")
+    topic = events.fill(bench.bootstrap, "patterns", count).topic
+    asked = {"count per card, for comparison": ours.counted(topic)}
+    asked |= {f"pattern of {each.name}": each.pipeline(topic) for each in patterns.QUESTIONS}
+    rates: dict[str, list[float]] = {name: [] for name in asked}
+
+    def in_turn(seconds: float) -> None:
+        # The first round only warms up; in each other one every question has its turn.
+        for _ in range(bench.rounds + 1):
+            for name, pipeline in asked.items():
+                run = ours.run(bench.spark, bench.bootstrap, pipeline, LARGE, seconds / len(asked))
+                rates[name].append(run.rate)
+        bench.report.alone |= {name: median(found[1:]) for name, found in rates.items()}
+
+    bench.attempt("patterns", in_turn)
 
 
 def _race(

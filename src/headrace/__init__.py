@@ -3,9 +3,12 @@
 What a pipeline file needs is here; nothing of it starts a JVM.
 """
 
+from headrace.declare.after_match import AfterMatch, NoSkip, SkipPastLast, SkipToFirst, SkipToLast, SkipToNext
 from headrace.declare.aggregate import limited
+from headrace.declare.earlier import prev, taken
 from headrace.declare.functions import F
 from headrace.declare.keyed import Keyed, Windowed
+from headrace.declare.pattern import Pattern
 from headrace.declare.pipeline import Pipeline
 from headrace.declare.record import Precision, decimal, record
 from headrace.declare.remote import PostgresTable
@@ -43,6 +46,7 @@ __all__ = [
     "AfterAll",
     "AfterAny",
     "AfterCount",
+    "AfterMatch",
     "AtWatermark",
     "Bounded",
     "CheckpointError",
@@ -60,6 +64,8 @@ __all__ = [
     "Hopping",
     "Kafka",
     "Keyed",
+    "NoSkip",
+    "Pattern",
     "Perfect",
     "Pipeline",
     "PlanError",
@@ -71,6 +77,10 @@ __all__ = [
     "Session",
     "SettingsError",
     "SetupError",
+    "SkipPastLast",
+    "SkipToFirst",
+    "SkipToLast",
+    "SkipToNext",
     "Sliding",
     "Stream",
     "Table",
@@ -82,5 +92,7 @@ __all__ = [
     "__version__",
     "decimal",
     "limited",
+    "prev",
     "record",
+    "taken",
 ]

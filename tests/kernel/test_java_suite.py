@@ -4,6 +4,8 @@ import subprocess
 from headrace.local import java, kernel
 from tests.asof import corpus as asof
 from tests.asof import on_machines as asof_on_machines
+from tests.patterns import corpus as patterns
+from tests.patterns import on_machines as patterns_on_machines
 from tests.transcripts import on_machines
 from tests.transcripts.corpus import cases
 from tests.transcripts.joins import corpus as joins
@@ -30,6 +32,11 @@ def test_the_kernels_own_tests_pass(tmp_path, record_property, postgres):
         [*joins.cases(), *joins_on_machines.made_up()], of_joins, with_tables
     )
     assert joins_written >= 800
+    of_patterns = tmp_path / "pattern-transcripts.json"
+    patterns_written = patterns_on_machines.write(
+        [*patterns.cases(), *patterns_on_machines.made_up()], of_patterns
+    )
+    assert patterns_written >= 600
     class_path = kernel.build_tests(here)
     ran = subprocess.run(
         [
@@ -39,6 +46,7 @@ def test_the_kernels_own_tests_pass(tmp_path, record_property, postgres):
             f"-D{on_machines.PROPERTY}={transcripts}",
             f"-D{joins_on_machines.PROPERTY}={of_joins}",
             f"-Dheadrace.postgres={postgres}",
+            f"-D{patterns_on_machines.PROPERTY}={of_patterns}",
             *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
             *("-cp", os.pathsep.join(map(str, class_path))),
             "org.junit.platform.console.ConsoleLauncher",
@@ -61,6 +69,7 @@ def test_the_kernels_own_tests_pass(tmp_path, record_property, postgres):
     assert ran.returncode == 0, ran.stdout
     assert on_the_machines == written
     assert _ran(tmp_path / "TEST-junit-jupiter.xml", "JoinTranscriptsTest") == joins_written
+    assert _ran(tmp_path / "TEST-junit-jupiter.xml", "PatternTranscriptsTest") == patterns_written
 
 
 def _ran(report, suite):

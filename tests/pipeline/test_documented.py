@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = {
     ROOT / "docs" / "how-to" / "test-a-pipeline.md": 2,
     ROOT / "docs" / "concepts" / "joins.md": 4,
+    ROOT / "docs" / "concepts" / "patterns.md": 1,
     ROOT / "docs" / "concepts" / "tables.md": 2,
     ROOT / "docs" / "reference" / "top.md": 2,
 }

@@ -3,7 +3,18 @@
 from datetime import datetime
 from decimal import Decimal
 
-from headrace import Bounded, F, Kafka, Pipeline, PostgresTable, Topic, Tumbling, record
+from headrace import (
+    Bounded,
+    F,
+    Kafka,
+    Pattern,
+    Pipeline,
+    PostgresTable,
+    SkipPastLast,
+    Topic,
+    Tumbling,
+    record,
+)
 
 
 @record
@@ -167,5 +178,22 @@ looked_up = Pipeline(
     checked=checked.to(Kafka("checked")),
     homes=home.key_by("country_2").top("by-country", 1, by="amount", columns=["id"]).to(Kafka("homes")),
 )
-_ALL = (windows, passing, ranked, joins, tables, joined_tables, tables_joined, looked_up)
+probing = (
+    Pattern.begin("probe")
+    .where("amount < 2")
+    .times(3)
+    .followed_by("hit")
+    .where(F.col("amount") > 500)
+    .within("10 minutes")
+)
+tested = payments.key_by("card").match("card-testing", probing, order_by="id", after_match=SkipPastLast())
+moving = Pattern.begin("here").not_followed_by("report").where("country = 'CH'").within("1 hour")
+patterns = Pipeline(
+    "patterns",
+    tested=tested.select("card", "start", F.size("probe").alias("probes")).to(Kafka("tested")),
+    given_up=tested.timed_out.to(Kafka("given-up")),
+    late=tested.late.to(Kafka("late")),
+    moved=payments.key_by("card").match("moving", moving).to(Kafka("moved")),
+)
+_ALL = (windows, passing, ranked, joins, tables, joined_tables, tables_joined, looked_up, patterns)
 PIPELINES = {pipeline.name: pipeline for pipeline in _ALL}

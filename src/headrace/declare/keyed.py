@@ -29,6 +29,9 @@ from headrace.declare.window import Custom, Global, Sliding, Window
 from headrace.errors import DeclarationError, caller
 
 if TYPE_CHECKING:
+    from headrace.declare.after_match import AfterMatch
+    from headrace.declare.match import WhenFull
+    from headrace.declare.pattern import Pattern
     from headrace.declare.stream import Stream
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -109,6 +112,46 @@ class Keyed:
             check_late(port, where)
         made = ranking(rows, by, columns, port=port, keys=self.keys, taken=TAKEN, where=where)
         node = TopNode(name=name, where=where, parents=(port,), keys=self.keys, ranking=made, keep=length)
+        return Stream(Port(node))
+
+    def match(
+        self,
+        name: str,
+        pattern: "Pattern",
+        *,
+        order_by: ColumnOrName | Sequence[ColumnOrName] | None = None,
+        after_match: "AfterMatch | None" = None,
+        max_partial: int = 10_000,
+        when_full: "WhenFull" = "drop_oldest",
+    ) -> "Stream":
+        """Find a pattern in the rows of each key; return a row per match: keys, start, end, and the steps.
+
+        Each step is a column, an array of the rows that it took. Rows are matched in the order of their event
+        times, once the watermark has passed them; those of one time by `order_by`, then by their position in
+        the topic. Rows that come after the watermark has passed their time leave through ``.late``, partial
+        matches that ran out of time through ``.timed_out``. `after_match` says what is given up once a match
+        is found, by default nothing. A key may have `max_partial` partial matches; `when_full` says which go
+        when there are more (``drop_oldest``, ``drop_newest``, or ``fail`` to stop), and the ledger counts
+        them. `name` is the identity of the state.
+
+        >>> tested = payments.key_by("card").match("card-testing", probing)  # doctest: +SKIP
+        """
+        from headrace.declare.after_match import NoSkip
+        from headrace.declare.match import match
+        from headrace.declare.stream import Stream
+
+        chosen = NoSkip() if after_match is None else after_match
+        node = match(
+            name,
+            self.port,
+            self.keys,
+            pattern,
+            order_by=order_by,
+            after_match=chosen,
+            max_partial=max_partial,
+            when_full=when_full,
+            where=caller(),
+        )
         return Stream(Port(node))
 
 

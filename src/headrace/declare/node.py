@@ -19,6 +19,7 @@ DedupNode          ``.dedup(...)``                        ``out``, ``late``, ``d
 IntervalJoinNode   ``.join(...)`` of two streams          ``out``, ``late_left``, ``late_right``
 LookupJoinNode      ``.join(...)`` with a table            ``out``, ``late`` unless ``as_of=None``
 LookupNode         ``.lookup(...)``                       ``out``
+MatchNode          ``.key_by().match(...)``               ``out``, ``timed_out``, ``late``
 =================  =====================================  ==========================
 
 Those of tables are in :mod:`headrace.declare.table_node`.
@@ -51,7 +52,7 @@ from headrace.declare.trigger import Accumulate, AtWatermark, Final, Trigger
 from headrace.declare.watermark import Watermark
 from headrace.declare.window import Global, Window
 
-PortName = Literal["out", "late", "late_left", "late_right", "duplicate", "rejected"]
+PortName = Literal["out", "late", "late_left", "late_right", "duplicate", "timed_out", "rejected"]
 
 REJECTED: tuple[Field, ...] = (
     Field("topic", STRING),

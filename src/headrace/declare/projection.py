@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.declare import catalogue
 from headrace.declare.datatype import Nested
+from headrace.declare.earlier import looks
 from headrace.declare.expr import Attribute, Call, Expression, Given, Value, column
 from headrace.declare.node import Port, Projection
 from headrace.declare.recorded import Recorded, captured
@@ -76,9 +77,21 @@ def row_expression(value: Any, port: Port, where: str) -> Expression:
                 where=where,
                 cure=f"write F.lit({value!r}) for a constant" if isinstance(expression, Value) else "use F",
             )
+    check_row_expression(expression, port, where)
+    return expression
+
+
+def check_row_expression(expression: Expression, port: Port, where: str, *, in_pattern: bool = False) -> None:
+    """Refuse what is not computed from one row, and columns that the row does not have."""
+    look = None if in_pattern else next(looks(expression), None)
+    if look is not None:
+        raise DeclarationError(
+            f"{look.text()} is of an event that a pattern has taken, and here is none",
+            where=look.where or where,
+            cure='write it in a condition of a pattern: Pattern.begin("a").next("b").where(...)',
+        )
     _check_functions(expression, where)
     check_columns(expression, port, where)
-    return expression
 
 
 def check_columns(expression: Expression, port: Port, where: str) -> None:

@@ -80,7 +80,7 @@ class Stream:
         return self._side(
             "late",
             "nothing is late there",
-            "take .late from what .agg(...), .dedup(...), .window(...).top(...) "
+            "take .late from what .agg(...), .dedup(...), .match(...), .window(...).top(...) "
             "or .top(..., keep=...) returned",
         )
 
@@ -99,6 +99,13 @@ class Stream:
         """The rows that came a second time."""
         return self._side(
             "duplicate", "it has no duplicates", "take .duplicates from what .dedup(...) returned"
+        )
+
+    @property
+    def timed_out(self) -> "Stream":
+        """The partial matches of a pattern that ran out of time, with the steps that they had."""
+        return self._side(
+            "timed_out", "nothing is matched there", "take .timed_out from what .match(...) returned"
         )
 
     def _side(self, port: PortName, lack: str, cure: str) -> "Stream":

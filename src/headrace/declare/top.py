@@ -199,14 +199,19 @@ def ranking(
             where=where,
             cure=f'give a whole number from 1 to {MOST:,}: .top(3, by=F.desc("amount"))',
         )
-    orders = tuple(_order(each, port, where) for each in _listed(by))
-    if not orders:
+    found = orders(by, port, where, verb="top")
+    if not found:
         raise DeclarationError(
             "top is by nothing", where=where, cure='say what comes first: by=F.desc("amount")'
         )
     shown = _shown(columns, port, keys, where)
     check_names(keys, taken, None if shown is None else [each.name for each in shown], where)
-    return Ranking(rows, orders, shown)
+    return Ranking(rows, found, shown)
+
+
+def orders(by: Any, port: Port, where: str, *, verb: str) -> tuple[Order, ...]:
+    """Return what rows of a port are ordered by; `verb` says it in errors."""
+    return tuple(_order(each, port, where, verb) for each in _listed(by))
 
 
 def check_names(
@@ -250,7 +255,7 @@ def _listed(by: Any) -> list[Any]:
     return list(by) if isinstance(by, list | tuple) else [by]
 
 
-def _order(value: Any, port: Port, where: str) -> Order:
+def _order(value: Any, port: Port, where: str, verb: str) -> Order:
     in_sql = _IN_SQL.fullmatch(value.strip()) if isinstance(value, str) else None
     if in_sql:
         raise DeclarationError(
@@ -270,7 +275,7 @@ def _order(value: Any, port: Port, where: str) -> Order:
     kind = type_of_expression(by, port)
     if kind is not None and not kind.orderable:
         raise DeclarationError(
-            f'top by "{by.text()}", which is {kind.ddl()}: its values cannot be compared',
+            f'{verb} by "{by.text()}", which is {kind.ddl()}: its values cannot be compared',
             where=where,
             cure=f'order by a part of it: F.desc(F.col("{by.text()}")["..."])',
         )

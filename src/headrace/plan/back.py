@@ -184,6 +184,7 @@ _COUNTED = {
     "late_left": "late",
     "late_right": "late",
     "duplicate": "duplicate",
+    "timed_out": "timed_out",
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from headrace.declare.earlier import Earlier
 from headrace.declare.expr import (
     Attribute,
     Call,
@@ -23,16 +24,20 @@ from headrace.declare.suggestion import did_you_mean
 from headrace.errors import HeadraceError, PlanError
 from headrace.plan.udf import registered
 
-_Bindings = Mapping[Variable, Column]
+_Bindings = Mapping[Any, Column]
 
 
 def to_column(
-    expression: Expression, frame_columns: Sequence[str] | None = None, where: str | None = None
+    expression: Expression,
+    frame_columns: Sequence[str] | None = None,
+    where: str | None = None,
+    bound: Mapping[Expression, Column] | None = None,
 ) -> Column:
     """Return the Column that `expression` stands for; a SparkSession must be running.
 
     `frame_columns` are the columns that it may read, where the declaration did not know them. `where` is
-    the user's line where the expression has none of its own.
+    the user's line where the expression has none of its own. `bound` are the Columns of what only a step can
+    know, such as earlier events of a match.
 
     A Python function that raises does not kill its task: the Column becomes an error for that row, by
     ``raise_error``, as it would from an overflow. Functions of pandas Series and Arrow arrays see whole
@@ -41,7 +46,7 @@ def to_column(
     where = expression.where or where
     _check_columns(expression, frame_columns, where)
     try:
-        column = _resolved(expression, {})
+        column = _resolved(expression, bound or {})
     except HeadraceError:
         raise
     except Exception as refused:
@@ -96,7 +101,7 @@ def _resolved(expression: Expression, bound: _Bindings) -> Any:  # noqa: C901, P
             return _resolved(expression.subject, bound).getField(expression.name)
         case UdfCall():
             return _called(registered(expression.udf), expression, bound)
-        case Variable():
+        case Variable() | Earlier():
             return bound[expression]
         case Lambda():
             return _function(expression, bound)

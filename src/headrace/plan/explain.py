@@ -11,6 +11,7 @@ from headrace.declare.expr import Call, Expression, Given, Method
 from headrace.declare.join import IntervalJoinNode
 from headrace.declare.join_table import LookupJoinNode, VersionsNode
 from headrace.declare.lookup import LookupNode
+from headrace.declare.match import MatchNode
 from headrace.declare.node import (
     DedupNode,
     Node,
@@ -133,6 +134,8 @@ def losses(layers: Layers) -> list[dict[str, str]]:
 def _limit(node: StatefulNode) -> str:
     if isinstance(node, IntervalJoinNode | LookupJoinNode):
         return "the watermark allows" if not node.lateness else "the join's lateness"
+    if isinstance(node, MatchNode):
+        return "the watermark allows"
     return "their window"
 
 
@@ -249,7 +252,7 @@ def _expressions(node: Node) -> tuple[Expression, ...]:
     return node.expressions if isinstance(node, StatefulNode) else ()
 
 
-def does(node: Node) -> str:  # noqa: C901, PLR0911 - one for each kind of step
+def does(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one for each kind of step
     """Return what a step does, in words: its verb and its expressions."""
     if isinstance(node, WhereNode):
         return f"where {node.condition.text()}"
@@ -271,6 +274,10 @@ def does(node: Node) -> str:  # noqa: C901, PLR0911 - one for each kind of step
         return _joins_table(node)
     if isinstance(node, LookupNode):
         return node.text()
+    if isinstance(node, MatchNode):
+        by = f" by {', '.join(node.keys)}" if node.keys else " of all rows"
+        order = f", by {', '.join(each.text() for each in node.order)}" if node.order else ""
+        return f"match{by}: {node.text()}; in the order of event time{order}; holds {node.grows}"
     if isinstance(node, VersionsNode):
         return f"every record as a version of its {', '.join(node.keys)}"
     if isinstance(node, TableStep):

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
 
 from headrace.declare.join import IntervalJoinNode
 from headrace.declare.join_table import LookupJoinNode
+from headrace.declare.match import MatchNode
 from headrace.declare.node import (
     CHANGE,
     LATE_BY,
@@ -32,7 +33,7 @@ from headrace.declare.node import (
 )
 from headrace.declare.top import RANK, TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins, lookups
+from headrace.plan import joins, lookups, patterns
 from headrace.plan.aggregates import Asked
 
 
@@ -76,7 +77,7 @@ class ProgramTypes:
 
     def schemas(self, node: StatefulNode) -> dict[Port, StructType]:
         """Return the columns of every port of the step."""
-        by_port = {"out": self.output, "duplicate": self.sides[0].row}
+        by_port = {"out": self.output, "timed_out": self.output, "duplicate": self.sides[0].row}
         by_port |= {name: side.late for name, side in zip(node.late_ports, self.sides, strict=True)}
         return {Port(node, name): by_port[name] for name in node.ports}
 
@@ -89,6 +90,8 @@ class Entered:
     key: StructType
     inputs: StructType
     asked: tuple[Asked, ...] = ()
+    compiled: Mapping[str, Any] = field(default_factory=dict)
+    """What else was found while they were led there."""
 
     def or_null(self, others: Sequence[Entered]) -> Entered:
         """Return the same with columns that may be null where those of others may."""
@@ -116,6 +119,8 @@ def types_of(node: StatefulNode, entered: Sequence[Entered]) -> ProgramTypes:
     if isinstance(node, LookupJoinNode):
         return lookups.types_of(node, entered)
     [only] = entered
+    if isinstance(node, MatchNode):
+        return patterns.types_of(node, only)
     return _types_of_one(node, only)
 
 

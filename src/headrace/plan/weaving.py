@@ -23,12 +23,13 @@ from headrace.declare.expr import column
 from headrace.declare.join import RIGHT, IntervalJoinNode
 from headrace.declare.join_table import LookupJoinNode, VersionsNode
 from headrace.declare.lookup import LookupNode
+from headrace.declare.match import MatchNode
 from headrace.declare.node import Node, Port, SourceNode, StatefulNode, WindowNode
 from headrace.declare.table_join import TableJoinNode
 from headrace.declare.table_node import TableStep
 from headrace.declare.top import TopNode, WindowTopNode
 from headrace.errors import PlanError
-from headrace.plan import joins, lookups, remote, table_joins, tables
+from headrace.plan import joins, lookups, patterns, remote, table_joins, tables
 from headrace.plan.aggregates import ask
 from headrace.plan.kernel import Kernel
 from headrace.plan.keys import told_apart
@@ -199,6 +200,8 @@ class Weaver:
             _check_time(frame, thread, node)
         if isinstance(node, LookupJoinNode) and side == RIGHT:
             return lookups.lead(self, node, thread, rows)
+        if isinstance(node, MatchNode):
+            return patterns.lead(self, node, thread, rows)
         asked = (
             [first_rows(self.kernel, node, rows.schema)]
             if isinstance(node, WindowTopNode | TopNode)

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from headrace.declare.duration import microseconds
 from headrace.declare.join import RIGHT, IntervalJoinNode, signed
 from headrace.declare.join_table import LookupJoinNode
+from headrace.declare.match import MatchNode
 from headrace.declare.node import DedupNode, Port, SourceNode, StatefulNode, WindowAggNode, WindowNode
 from headrace.declare.table_fold import FoldNode
 from headrace.declare.table_join import NettedNode, TableJoinNode
@@ -30,7 +31,7 @@ from headrace.declare.table_node import (
 from headrace.declare.top import TopNode
 from headrace.declare.trigger import moments, trigger_spec
 from headrace.declare.watermark import Adaptive, Bounded, Perfect, ProcessingTime, Punctuated
-from headrace.plan import back, between, front
+from headrace.plan import back, between, front, pattern_spec
 from headrace.plan.kernel import Kernel
 from headrace.plan.layers import Layers
 from headrace.plan.lineage import fingerprint
@@ -100,7 +101,7 @@ def wanted(layers: Layers, made: front.Front) -> list[manifests.Wanted]:
 
 def _held(node: StatefulNode, types: ProgramTypes) -> tuple[tuple[str, ...], ...]:
     """Return the columns of the rows that a step holds as they came, each with its type."""
-    if not isinstance(node, IntervalJoinNode | LookupJoinNode | TableJoinNode):
+    if not isinstance(node, IntervalJoinNode | LookupJoinNode | TableJoinNode | MatchNode):
         return ()
     return tuple(
         tuple(f"{field.name} {field.dataType.simpleString()}" for field in side.row) for side in types.sides
@@ -234,13 +235,17 @@ def state_of(node: StatefulNode) -> dict[str, Any]:  # noqa: PLR0911 - one for e
         return {"kind": f"{node.how} join of tables", "on": on}
     if isinstance(node, LookupJoinNode):
         return {"kind": f"{node.how} join {node.text()}", "on": ", ".join(node.keys), "table": node.table}
+    if isinstance(node, MatchNode):
+        return {"kind": "match", "pattern": pattern_spec.state_of(node)}
     if isinstance(node, TableStep):
         return {"kind": node.verb}
     assert isinstance(node, DedupNode)  # noqa: S101 - there is no other
     return {"kind": "dedup", "ids": "by time"}
 
 
-def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
+def _behaviour(  # noqa: PLR0911 - one for each kind of step
+    node: StatefulNode, types: ProgramTypes
+) -> dict[str, Any]:
     """Return what a step does with its state; all of it may change from run to run."""
     if isinstance(node, WindowNode):
         return {
@@ -264,6 +269,8 @@ def _behaviour(node: StatefulNode, types: ProgramTypes) -> dict[str, Any]:
     if isinstance(node, LookupJoinNode):
         lookup = {"current": node.current, "left": node.how == "left", "slice": _slice(node)}
         return {"lookup": lookup, "lateness": microseconds(node.lateness)}
+    if isinstance(node, MatchNode):
+        return {"matching": {**types.compiled, "slice": _slice(node)}}
     if isinstance(node, TableStep):
         kinds = {
             GroupNode: "groups",
@@ -282,7 +289,7 @@ _SLICES = 8
 _LEAST_SLICE = 1_000
 
 
-def _slice(node: IntervalJoinNode | LookupJoinNode | DedupNode) -> int:
+def _slice(node: IntervalJoinNode | LookupJoinNode | DedupNode | MatchNode) -> int:
     """Return how much of event time a step holds together: what is due is then let go without a look.
 
     A row is there for as long as it is held, and before that until the watermark has come to it.
@@ -390,6 +397,7 @@ def _layer(
                 "aggregates": [dict(each) for each in _slots(types, step)],
                 "port": ports[Port(node)],
                 "duplicatePort": ports.get(Port(node, "duplicate")),
+                "timedOutPort": ports.get(Port(node, "timed_out")),
                 "rejectedPort": ports[Port(node.sources[0], "rejected")],
                 "output": made.schemas[Port(node)].jsonValue(),
                 "sides": [

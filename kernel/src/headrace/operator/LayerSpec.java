@@ -106,7 +106,7 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
         WindowSpec.trigger(node.path("trigger")), node.path("lateness").asLong(), WindowSpec.accumulation(node.path("accumulate")),
         node.path("within").asLong(Program.FOREVER), node.path("slice").asLong(), interval(node), lookup(node), node.path("chained").asBoolean(), struct(node, "key"), inputs, sides, aggregates,
         wanted(node, "port").intValue(), integer(node, "duplicatePort"), integer(node, "rejectedPort"), struct(node, "output"),
-        table(node.path("table")));
+        table(node.path("table")), PatternReader.matching(node));
   }
 
   private static Interval interval(JsonNode node) {
@@ -172,12 +172,12 @@ public record LayerSpec(int partitions, List<Program> programs, int[] passGroups
     return DataType.fromJson(text ? node.textValue() : node.toString());
   }
 
-  private static Integer integer(JsonNode node, String name) {
+  static Integer integer(JsonNode node, String name) {
     JsonNode value = node.path(name);
     return value.isMissingNode() || value.isNull() ? null : value.intValue();
   }
 
-  private static int[] integers(JsonNode array) {
+  static int[] integers(JsonNode array) {
     int[] values = new int[array.size()];
     for (int i = 0; i < values.length; i++) {
       values[i] = array.get(i).intValue();

@@ -114,7 +114,7 @@ public final class Epochs implements VoidFunction2<Dataset<Row>, Long> {
       throw new IllegalStateException(impossible);
     }
     times(line, clock);
-    for (String kind : new String[] {"fired", "late", "duplicate", "rejected", "delivered"}) {
+    for (String kind : new String[] {"fired", "late", "duplicate", "timed_out", "rejected", "delivered"}) {
       line.putObject(kind);
     }
     JsonNode counts = handed.path("delivered");

@@ -6,6 +6,7 @@ import headrace.aggregate.Position;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Comparator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
@@ -23,6 +24,7 @@ final class Brought {
     NO_INPUTS.pointTo(new byte[0], 0);
   }
 
+  private final Comparator<JoinRow> order;
   private final Partials keys = new Partials(NOTHING, 64);
   private final Position nowhere = new Position();
   private final BitSet unknown = new BitSet();
@@ -30,6 +32,15 @@ final class Brought {
   private int[] places = new int[64];
   private int[] from = {0};
   private JoinRow[] sorted = {};
+
+  Brought() {
+    this(JoinRow.BY_TIME);
+  }
+
+  /** {@code order}: what the rows of a key and side are ordered by; it begins with their times. */
+  Brought(Comparator<JoinRow> order) {
+    this.order = order;
+  }
 
   void clear() {
     keys.clear();
@@ -69,10 +80,15 @@ final class Brought {
     }
     for (int place = 1; place < from.length; place++) {
       if (from[place] - from[place - 1] > 1) {
-        Arrays.sort(sorted, from[place - 1], from[place], JoinRow.BY_TIME);
+        Arrays.sort(sorted, from[place - 1], from[place], order);
       }
     }
     rows.clear();
+  }
+
+  /** The keys, numbered as they are here. */
+  Partials batch() {
+    return keys;
   }
 
   /** How many keys there are. */

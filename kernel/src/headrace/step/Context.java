@@ -34,4 +34,7 @@ public interface Context {
   void duplicate(long rows);
 
   void rejected(long rows);
+
+  /** Partial results that were given up, since a key had too many; they are counted besides, and are no rows. */
+  void givenUp(long partials);
 }

@@ -199,4 +199,9 @@ public final class Epoch implements Context {
   public void rejected(long rows) {
     ledger.rejected += rows;
   }
+
+  @Override
+  public void givenUp(long partials) {
+    ledger.givenUp += partials;
+  }
 }

@@ -27,6 +27,8 @@ public final class Ledger implements Serializable {
   public long late;
   public long duplicate;
   public long rejected;
+  /** Partial results that a step gave up, since a key had too many of them: no rows, and in no balance. */
+  public long givenUp;
   /** Keys that many rows have, as JSON, each with how many have it at least. */
   private final TreeMap<String, Long> hot = new TreeMap<>();
 
@@ -34,7 +36,7 @@ public final class Ledger implements Serializable {
   public record Hot(String key, double share) {}
 
   public boolean isEmpty() {
-    return in == 0 && used == 0 && late == 0 && duplicate == 0 && rejected == 0;
+    return in == 0 && used == 0 && late == 0 && duplicate == 0 && rejected == 0 && givenUp == 0;
   }
 
   public boolean closes() {
@@ -47,6 +49,7 @@ public final class Ledger implements Serializable {
     late += other.late;
     duplicate += other.duplicate;
     rejected += other.rejected;
+    givenUp += other.givenUp;
     other.hot.forEach(this::hot);
   }
 
@@ -70,7 +73,7 @@ public final class Ledger implements Serializable {
     return found;
   }
 
-  /** The line of a program: its number, the five counts, and keys that many rows have. */
+  /** The line of a program: its number, the counts, and keys that many rows have. */
   public byte[] write(int program) {
     ByteWriter out = new ByteWriter(32);
     out.writeUnsigned(program);
@@ -79,6 +82,7 @@ public final class Ledger implements Serializable {
     out.writeUnsigned(late);
     out.writeUnsigned(duplicate);
     out.writeUnsigned(rejected);
+    out.writeUnsigned(givenUp);
     hot.forEach((key, rows) -> {
       out.writeBytes(key.getBytes(StandardCharsets.UTF_8));
       out.writeUnsigned(rows);
@@ -99,6 +103,7 @@ public final class Ledger implements Serializable {
     late += reader.readUnsigned();
     duplicate += reader.readUnsigned();
     rejected += reader.readUnsigned();
+    givenUp += reader.readUnsigned();
     while (reader.hasRemaining()) {
       String key = new String(reader.readBytes(), StandardCharsets.UTF_8);
       hot(key, reader.readUnsigned());
@@ -108,6 +113,9 @@ public final class Ledger implements Serializable {
   /** The counts for people and programs. */
   public void put(ObjectNode json) {
     json.put("in", in).put("used", used).put("late", late).put("duplicate", duplicate).put("rejected", rejected);
+    if (givenUp > 0) {
+      json.put("given_up", givenUp);
+    }
   }
 
   @Override

@@ -22,10 +22,10 @@ final class Pages {
   interface Body {
     long NEVER = Long.MAX_VALUE;
 
-    /** Writes the body of a key that had none. */
+    /** Writes the body of a key that had none; nothing where it still has none. */
     long begin(Partials batch, int entry, ByteWriter out);
 
-    /** Writes the body of a key that has one; the reader stands at its beginning, and is left at its end. */
+    /** Writes the body of a key that has one, nothing where it loses it; the reader stands at its beginning, and is left at its end. */
     long merge(ByteReader stored, Partials batch, int entry, ByteWriter out);
 
     /** About how many bytes an entry takes where all are new. */
@@ -34,6 +34,8 @@ final class Pages {
 
 
   static final int TARGET = 2048;
+  /** The size of a page without keys. */
+  private static final int EMPTY = 1;
   private static final int STATE = 1;
   private static final int SAMPLE = 64;
 
@@ -69,12 +71,11 @@ final class Pages {
       }
       for (int i = first[page]; i < first[page + 1]; i++) {
         if (!merged.get(order[i])) {
-          part.keys++;
           int hash = batch.hash(order[i]);
-          due(part, address(mix(hash), after), add(batch, order[i], writer(writers, hash)));
+          add(part, address(mix(hash), after), batch, order[i], writer(writers, hash));
         }
       }
-      put(cells, number, part, writers, page, content != null);
+      put(cells, number, part, writers, page, content);
     }
     part.pages = after;
     for (int page = before; page < after; page++) {
@@ -87,12 +88,18 @@ final class Pages {
     }
   }
 
-  private long add(Partials batch, int entry, ByteWriter out) {
+  private void add(Header.Part part, int page, Partials batch, int entry, ByteWriter out) {
+    int before = out.size();
     batch.writeKey(entry, out);
     int from = out.beginLength();
     long due = body.begin(batch, entry, out);
+    if (out.size() == from) {
+      out.cut(before);
+      return;
+    }
     out.endLength(from);
-    return due;
+    part.keys++;
+    due(part, page, due);
   }
 
   private static void due(Header.Part part, int page, long watermark) {
@@ -200,26 +207,37 @@ final class Pages {
         in.skip(stored);
         out.writeRaw(content, begin, in.position() - begin);
       } else {
+        int before = out.size();
         out.writeUnsigned(length);
         out.writeRaw(content, address, length);
         int from = out.beginLength();
-        due(part, address(mix(hash), writers.length), body.merge(in, batch, entry, out));
-        out.endLength(from);
+        long due = body.merge(in, batch, entry, out);
+        if (out.size() == from) {
+          out.cut(before);
+          part.keys--;
+        } else {
+          out.endLength(from);
+          due(part, address(mix(hash), writers.length), due);
+        }
         merged.set(entry);
       }
     }
   }
 
-  /** Stores the pages that were written to; an old one that nothing was written to has given all its keys away. */
-  private void put(Cells cells, long number, Header.Part part, ByteWriter[] writers, int old, boolean existed) {
-    if (existed && writers[old] == null) {
+  /** Stores the pages that were written to, as far as they changed; an old one that nothing was written to has given all its keys away. */
+  private void put(Cells cells, long number, Header.Part part, ByteWriter[] writers, int old, byte[] before) {
+    if (before != null && (writers[old] == null || writers[old].size() == EMPTY)) {
       cells.remove(cell(number, old));
     }
     for (int i = 0; i < open; i++) {
       int page = opened[i];
-      byte[] content = writers[page].toBytes();
-      part.bytes += content.length;
-      cells.put(cell(number, page), content);
+      if (writers[page].size() > EMPTY) {
+        byte[] content = writers[page].toBytes();
+        part.bytes += content.length;
+        if (page != old || !Arrays.equals(content, before)) {
+          cells.put(cell(number, page), content);
+        }
+      }
       spare.push(writers[page]);
       writers[page] = null;
     }

@@ -23,13 +23,14 @@ import org.apache.spark.sql.types.StructType;
  * @param interval null for a step that joins no streams
  * @param lookup null for a step that joins no stream with a table
  * @param table what a step does that makes a table, or works on one; null for all others
+ * @param matching null for a step that looks for no pattern
  * @param chained whether its rows come from another stateful step: they are judged by the watermark of the epoch before, since those of
  *     this one left that step before time went on
  * @param sides its inputs: one, or two of a step that joins
  */
 public record Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation,
     long within, long slice, Interval interval, Lookup lookup, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates, int port,
-    Integer duplicatePort, Integer rejectedPort, StructType output, TableSpec table) {
+    Integer duplicatePort, Integer rejectedPort, StructType output, TableSpec table, Matching matching) {
 
   /** Nothing is forgotten. */
   public static final long FOREVER = Long.MAX_VALUE;
@@ -46,6 +47,14 @@ public record Program(int id, String name, int[] groups, Window window, Trigger 
       .add("topic", DataTypes.StringType).add("partition", DataTypes.IntegerType).add("offset", DataTypes.LongType)
       .add("timestamp", DataTypes.TimestampType).add("key", DataTypes.BinaryType).add("value", DataTypes.BinaryType)
       .add("step", DataTypes.StringType).add("reason", DataTypes.StringType);
+
+  /** A program that looks for no pattern. */
+  public Program(int id, String name, int[] groups, Window window, Trigger trigger, long lateness, Accumulation accumulation, long within,
+      long slice, Interval interval, Lookup lookup, boolean chained, StructType key, StructType inputs, List<Side> sides, List<AggregateSpec> aggregates,
+      int port, Integer duplicatePort, Integer rejectedPort, StructType output, TableSpec table) {
+    this(id, name, groups, window, trigger, lateness, accumulation, within, slice, interval, lookup, chained, key, inputs, sides, aggregates, port,
+        duplicatePort, rejectedPort, output, table, null);
+  }
 
   public Program {
     if (groups.length == 0) {

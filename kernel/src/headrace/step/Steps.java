@@ -14,6 +14,9 @@ public final class Steps {
     if (program.lookup() != null) {
       return new LookupJoin(program);
     }
+    if (program.matching() != null) {
+      return new MatchPattern(program);
+    }
     if (program.table() != null) {
       return switch (program.table().kind()) {
         case LATEST -> new Latest(program);
