@@ -28,6 +28,13 @@ def test_another_structure_is_another_state() -> None:
     assert state_of(match(BEGUN.followed_by("c").where("amount > 5"))) != was
 
 
+def test_a_state_is_told_in_words() -> None:
+    looped = BEGUN.followed_by_any(Pattern.begin("b").where("amount > 5").one_or_more().until("amount < 2"))
+    assert state_of(match(looped.within("1 minute"))) == (
+        "a where condition 0, followed by any (b+ until condition 0 where condition 1)"
+    )
+
+
 def test_a_condition_that_is_there_twice_has_one_bit() -> None:
     node = match(BEGUN.followed_by("b").where("amount < 2").next("c").where(prev("a")["amount"] > 1))
     assert len(conditions(node.pattern)) == 2

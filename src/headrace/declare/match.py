@@ -12,7 +12,8 @@ from headrace.declare.expr import Expression, column
 from headrace.declare.join import check_followed
 from headrace.declare.keyed import check_late, check_step_name
 from headrace.declare.node import Port, PortName, StatefulNode
-from headrace.declare.pattern import END, START, Pattern, Step, check_pattern
+from headrace.declare.pattern import END, START, Pattern, Step
+from headrace.declare.pattern_checks import check_pattern
 from headrace.declare.projection import check_columns, check_row_expression
 from headrace.declare.suggestion import did_you_mean
 from headrace.declare.top import Order, orders

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headrace.declare.duration import microseconds
 from headrace.declare.earlier import looks
-from headrace.declare.expr import Expression
+from headrace.declare.expr import Call, Expression, Value
 from headrace.declare.match import MatchNode
 from headrace.declare.pattern import Pattern, Step
 
@@ -82,14 +83,24 @@ def _element(step: Step, names: Sequence[str], bits: Callable[[Expression], int]
     }
 
 
-def state_of(node: MatchNode) -> dict[str, Any]:
-    """Return what makes another state: all of the pattern but how long it may take, and what is skipped."""
-    pattern = told(node)
-    return {"steps": pattern["steps"], "elements": list(map(_without_lengths, pattern["elements"]))}
+def state_of(node: MatchNode) -> str:
+    """Return what makes another state: the steps, not their conditions nor how long they may take."""
+    return _structure(node.pattern, conditions(node.pattern).index).text()
 
 
-def _without_lengths(element: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in element.items() if name != "within"}
-    if "elements" in kept:
-        kept["elements"] = list(map(_without_lengths, kept["elements"]))
-    return kept
+def _structure(pattern: Pattern, bits: Callable[[Expression], int]) -> Pattern:
+    def numbered(condition: Expression | None) -> Expression | None:
+        # Rows that wait hold what was true of them by these numbers.
+        return condition and Call("expr", (Value(f"condition {bits(condition)}"),))
+
+    steps = tuple(
+        replace(
+            step,
+            what=_structure(step.what, bits) if isinstance(step.what, Pattern) else step.what,
+            condition=numbered(step.condition),
+            until=numbered(step.until),
+            within=None,
+        )
+        for step in pattern.steps
+    )
+    return Pattern(steps)

@@ -26,7 +26,6 @@ public final class Automaton {
   private final List<Position> positions = new ArrayList<>();
   private final Closure start;
   private final long begins;
-  private final boolean bounded;
 
   public Automaton(PatternSpec pattern) {
     this.pattern = pattern;
@@ -48,7 +47,6 @@ public final class Automaton {
     }
     long first = conditions(start);
     begins = (first & pattern.earlier()) == 0 ? first : ANY;
-    bounded = pattern.within() != PatternSpec.ANY_LENGTH || positions.stream().anyMatch(one -> one.within != PatternSpec.ANY_LENGTH);
   }
 
   public PatternSpec pattern() {
@@ -71,11 +69,6 @@ public final class Automaton {
   /** Whether an event of these conditions can be the first one of a match. */
   public boolean mayBegin(long event) {
     return begins == ANY || (event & begins) != 0;
-  }
-
-  /** Whether partial matches can run out of time. */
-  boolean isBounded() {
-    return bounded;
   }
 
   /** The conditions of which one holds for the next event that is taken; {@link #ANY} where any event may be, or none is wanted. */

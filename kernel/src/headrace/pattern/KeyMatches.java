@@ -65,11 +65,6 @@ public final class KeyMatches {
     return givenUp;
   }
 
-  /** How many partial matches there are. */
-  public int size() {
-    return partials.size();
-  }
-
   /** The time at which something happens without an event, or {@link Long#MAX_VALUE}. */
   public long due() {
     long due = Deadline.NEVER;

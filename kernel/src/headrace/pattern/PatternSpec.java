@@ -43,34 +43,16 @@ public record PatternSpec(List<String> steps, List<Element> elements, long withi
   }
 
   /** A part of a pattern. */
-  public sealed interface Element permits Taking, Group, Not {
-    /** Whether a match may do without it. */
-    boolean mayBeSkipped();
-  }
+  public sealed interface Element permits Taking, Group, Not {}
 
   /** A step that takes events; {@code within} is how long after the event before each, or {@link #ANY_LENGTH}. */
-  public record Taking(int step, Contiguity contiguity, int condition, Quantifier times, long within) implements Element {
-    @Override
-    public boolean mayBeSkipped() {
-      return times.optional;
-    }
-  }
+  public record Taking(int step, Contiguity contiguity, int condition, Quantifier times, long within) implements Element {}
 
   /** A pattern in the place of a step. */
-  public record Group(List<Element> elements, Contiguity contiguity, Quantifier times) implements Element {
-    @Override
-    public boolean mayBeSkipped() {
-      return times.optional || elements.stream().allMatch(Element::mayBeSkipped);
-    }
-  }
+  public record Group(List<Element> elements, Contiguity contiguity, Quantifier times) implements Element {}
 
   /** An event that must not come: as the very next one, or at all before what follows. */
-  public record Not(boolean next, int condition, long within) implements Element {
-    @Override
-    public boolean mayBeSkipped() {
-      return false;
-    }
-  }
+  public record Not(boolean next, int condition, long within) implements Element {}
 
   /** How many partial matches a key may have, and what is done when there are more. */
   public record Limit(int most, WhenFull then) {
