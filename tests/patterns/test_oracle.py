@@ -1,7 +1,5 @@
 """Every transcript of a pattern on the oracle, in a moment and without Spark."""
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.patterns.corpus import Case, Run, cases, written
@@ -16,6 +14,5 @@ def test_the_oracle_gives_what_is_written(case: Case) -> None:
         assert len(epoch.events) == outcome.used + len(outcome.late)
 
 
-def test_the_corpus_is_there(record_property: Callable[[str, object], None]) -> None:
-    record_property("transcripts of patterns", len(cases()))
+def test_the_corpus_is_there() -> None:
     assert len(cases()) >= 80
