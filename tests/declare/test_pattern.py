@@ -158,9 +158,55 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, str]] = {
         "make the group optional",
     ),
     "not before an optional step": (
-        lambda: match(Pattern.begin("a").not_followed_by("b").next("c").optional()),
+        lambda: match(Pattern.begin("a").not_followed_by("b").where(A).next("c").optional()),
         "need not be there",
         "two patterns",
+    ),
+    "not before a group that begins with an optional step": (
+        lambda: match(
+            Pattern.begin("a")
+            .not_followed_by("b")
+            .where(A)
+            .followed_by(Pattern.begin("c").one_or_more().optional().greedy().next("d"))
+        ),
+        'before "c", which need not be there',
+        "two patterns",
+    ),
+    "a negation of anything": (
+        lambda: match(Pattern.begin("a").not_next("b").followed_by("c")),
+        "has no condition",
+        ".where(...)",
+    ),
+    "not after a group that repeats": (
+        lambda: match(
+            Pattern.begin(Pattern.begin("a").next("b")).times(2).not_followed_by("c").where(A).next("d")
+        ),
+        "after a group that repeats",
+        "as often as it has to come",
+    ),
+    "not next after a group that ends greedily": (
+        lambda: match(
+            Pattern.begin(Pattern.begin("a").next("b").one_or_more().greedy())
+            .not_next("c")
+            .where(A)
+            .next("d")
+        ),
+        "is greedy",
+        "consecutive",
+    ),
+    "a time of a negation in the middle": (
+        lambda: match(
+            Pattern.begin("a").not_followed_by("b").where(A).within("3 seconds", since="previous").next("c")
+        ),
+        "says within when",
+        'since="previous"',
+    ),
+    "a greedy end that may be left out, behind a greedy step": (
+        lambda: match(
+            Pattern.begin("a").one_or_more().greedy().followed_by("b").one_or_more().optional().greedy()
+        ),
+        "does not know when such an end is reached",
+        "only one of them",
     ),
     "not at the end, for ever": (
         lambda: match(Pattern.begin("a").not_followed_by("b")),

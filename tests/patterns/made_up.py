@@ -65,7 +65,11 @@ def _sequence(draw: Callable[..., Any], names: _Names, depth: int, most: int) ->
             negation = ""
         if negation:
             text += f'.{negation}("n{depth}{number}"){draw(st.sampled_from(_CONDITIONS[:5]))}'
+        before = said
         what, said = draw(_element(names, depth))
+        if ".greedy()" in before and ".optional()" in said:
+            # Refused at the end: nobody knows when it is reached.
+            said = said.replace(".greedy()", "")
         if negation:
             said = said.replace(".optional()", "")
             what, said = (f'"{names.next()}"', ".where(c)") if what.startswith("Pattern") else (what, said)
