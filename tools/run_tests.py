@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1] / "tests"
-SECOND = ("asof", "clock", "kernel", "patterns", "tables", "transcripts", "watch")
+SECOND = ("asof", "clock", "kernel", "tables", "transcripts", "watch")
 """The folders of the second process, which take about as long as all others; it counts the transcripts."""
 
 
