@@ -11,9 +11,6 @@ from headrace import Bounded, F, Kafka, Pattern, Pipeline, Topic, prev
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TARGET = 0.8
-"""Of the events a second of the count, what the strict pattern is to reach."""
-
 LOW = "amount < 100"
 MIDDLE = "amount >= 100 AND amount < 500"
 HIGH = "amount >= 500"

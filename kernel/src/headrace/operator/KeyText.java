@@ -21,6 +21,7 @@ final class KeyText {
 
   private final StructField[] shown;
   private final UnsafeRow key;
+  private JSONOptions options;
 
   private KeyText(StructField[] shown, int fields) {
     this.shown = shown;
@@ -40,8 +41,11 @@ final class KeyText {
     for (int i = 0; i < shown.length; i++) {
       values[i] = key.isNullAt(i) ? null : key.get(i, shown[i].dataType());
     }
+    if (options == null) {
+      options = options();
+    }
     StringWriter text = new StringWriter();
-    JacksonGenerator generator = new JacksonGenerator(new StructType(shown), text, options());
+    JacksonGenerator generator = new JacksonGenerator(new StructType(shown), text, options);
     generator.write(new GenericInternalRow(values));
     generator.flush();
     return text.toString();
